@@ -1,0 +1,83 @@
+"""What a release costs: a pure ε, a Rényi curve and a δ-slack, and how costs add.
+
+Costs add on curves and pure sums, never on converted ε (PRIVACY §2, Accounts).
+"""
+
+import math
+from dataclasses import dataclass
+
+from app.core.privacy.orders import ORDERS
+from app.errors import NumericalFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Nats, for neighbours that replace one person's data among the same number of people.
+
+    `pure` may be infinite; `curve[i]` is a proven upper bound of D_α at `ORDERS[i]`, in both directions and
+    over all neighbouring datasets; `slack_delta` is what an inexact sampler adds to δ.
+    """
+
+    pure: float
+    curve: tuple[float, ...]
+    slack_delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.curve) != len(ORDERS):
+            raise NumericalFailure("a cost curve must have one value per order")
+        if not self.pure >= 0 or not all(value >= 0 for value in self.curve):
+            raise NumericalFailure("a privacy cost came out negative or undefined")
+        if any(math.isinf(value) for value in self.curve) and not math.isinf(self.pure):
+            raise NumericalFailure("a finite pure cost bounds every order")
+        if not 0 <= self.slack_delta < 1:
+            raise NumericalFailure("a δ-slack must lie in [0, 1)")
+
+    def times(self, count: int) -> "Cost":
+        """The cost of `count` independent draws."""
+        if count < 0:
+            raise NumericalFailure("a cost cannot be repeated a negative number of times")
+        if count == 0:
+            return ZERO_COST
+        curve = tuple(value * count for value in self.curve)
+        return Cost(self.pure * count, curve, self.slack_delta * count)
+
+    def plus(self, other: "Cost") -> "Cost":
+        curve = tuple(a + b for a, b in zip(self.curve, other.curve, strict=True))
+        return Cost(self.pure + other.pure, curve, self.slack_delta + other.slack_delta)
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε this cost is known to satisfy at `delta`; see `conversion.py`."""
+        return self.best_order(delta)[0]
+
+    def best_order(self, delta: float) -> tuple[float, float | None]:
+        """(ε, the order it comes from), the order None where the pure sum is the smaller."""
+        rest = delta - self.slack_delta
+        if not rest >= 0:
+            return math.inf, None
+        epsilon, order = epsilon_of_curve(self.curve, rest)
+        if self.pure <= epsilon:
+            return self.pure, None
+        return epsilon, order
+
+
+def epsilon_of_curve(curve: tuple[float, ...], delta: float) -> tuple[float, float | None]:
+    """min over α of D(α) + ln(1−1/α) − ln(δα)/(α−1), clamped at 0.
+
+    Canonne, Kamath and Steinke (2020), Proposition 12 in Rényi form. δ = 0 has no finite answer here.
+    """
+    if not delta > 0:
+        return math.inf, None
+    best, best_order = math.inf, None
+    for order, value in zip(ORDERS, curve, strict=True):
+        epsilon = max(0.0, value + conversion_offset(order, delta))
+        if epsilon < best:
+            best, best_order = epsilon, order
+    return best, best_order
+
+
+def conversion_offset(order: float, delta: float) -> float:
+    """ln(1−1/α) − ln(δα)/(α−1): what turns D_α into ε at δ."""
+    return math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
+
+
+ZERO_COST = Cost(0.0, (0.0,) * len(ORDERS))

@@ -1,0 +1,217 @@
+"""Everything Postern can refuse, as one tree.
+
+PosternError
+├── InvalidInput                 the caller can fix it: names a field and what was expected
+│   ├── MalformedBody            malformed_body
+│   ├── InvalidRequest           invalid_request (several fields at once)
+│   ├── InvalidSchema            invalid_schema
+│   ├── InvalidRows              invalid_rows (steward only: line and column)
+│   ├── InvalidModel             invalid_model
+│   ├── InvalidMechanism         invalid_mechanism
+│   ├── InvalidQuery             invalid_query
+│   ├── InvalidExpression        invalid_expression (with a position)
+│   ├── UnsupportedFormat        unsupported_format
+│   ├── PayloadTooLarge          payload_too_large
+│   └── VacuousGuarantee         vacuous_guarantee
+├── Unauthenticated              unauthenticated, key_revoked, key_expired
+├── Forbidden                    forbidden
+│   └── AccessRequired           access_required
+├── NotFound                     not_found (unknown and foreign ids alike)
+├── Conflict
+│   ├── IdempotencyConflict      idempotency_conflict
+│   ├── NameTaken                name_taken
+│   ├── DataMissing              data_missing
+│   ├── ReleaseNotReady          release_not_ready
+│   ├── ReleaseWithdrawn         release_withdrawn
+│   └── BudgetExhausted          budget_exhausted
+├── Unavailable                  unavailable (retry later), too_busy
+├── IntegrityFailure             integrity_failure (ledger does not verify)
+└── NumericalFailure             numerical_failure (NaN or infinity: refuse the release)
+
+The HTTP status of each code lives in one table, `app/api/problems.py`. Messages
+never contain a value computed from private rows, except `InvalidRows`, which
+only the steward who uploaded the rows ever sees.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class PosternError(Exception):
+    """Root of the tree; `code` is stable, `detail` is one sentence for a person."""
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, detail: str, **facts: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.facts: Mapping[str, Any] = facts
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """One field of the input that was not as expected."""
+
+    field: str
+    expected: str
+
+
+class InvalidInput(PosternError):
+    """The caller sent something that can be corrected."""
+
+    code = "invalid_request"
+
+    def __init__(self, field: str, expected: str, **facts: Any) -> None:
+        super().__init__(f"{field}: expected {expected}", **facts)
+        self.problems: Sequence[FieldProblem] = (FieldProblem(field, expected),)
+
+
+class MalformedBody(InvalidInput):
+    code = "malformed_body"
+
+
+class InvalidRequest(InvalidInput):
+    """Several fields at once."""
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        first = problems[0]
+        super().__init__(first.field, first.expected)
+        self.problems = tuple(problems)
+
+
+class InvalidSchema(InvalidInput):
+    code = "invalid_schema"
+
+
+@dataclass(frozen=True, slots=True)
+class RowProblem:
+    """A bad cell, for the steward's eyes only. `line` counts from 1; a CSV header is line 1."""
+
+    line: int
+    column: str
+    expected: str
+
+
+class InvalidRows(InvalidInput):
+    code = "invalid_rows"
+
+    def __init__(self, rows: Sequence[RowProblem]) -> None:
+        first = rows[0]
+        super().__init__(f"line {first.line}, column {first.column!r}", first.expected)
+        self.rows: Sequence[RowProblem] = tuple(rows)
+
+
+class InvalidModel(InvalidInput):
+    code = "invalid_model"
+
+
+class InvalidMechanism(InvalidInput):
+    code = "invalid_mechanism"
+
+
+class InvalidQuery(InvalidInput):
+    code = "invalid_query"
+
+
+class InvalidExpression(InvalidInput):
+    """`position` is a 0-based offset into the expression's text."""
+
+    code = "invalid_expression"
+
+    def __init__(self, field: str, expected: str, position: int) -> None:
+        super().__init__(field, expected, position=position)
+        self.position = position
+
+
+class UnsupportedFormat(InvalidInput):
+    code = "unsupported_format"
+
+
+class PayloadTooLarge(InvalidInput):
+    code = "payload_too_large"
+
+
+class VacuousGuarantee(InvalidInput):
+    code = "vacuous_guarantee"
+
+
+class Unauthenticated(PosternError):
+    code = "unauthenticated"
+
+
+class KeyRevoked(Unauthenticated):
+    code = "key_revoked"
+
+
+class KeyExpired(Unauthenticated):
+    code = "key_expired"
+
+
+class Forbidden(PosternError):
+    code = "forbidden"
+
+
+class AccessRequired(Forbidden):
+    code = "access_required"
+
+
+class NotFound(PosternError):
+    """Unknown ids and other people's ids answer alike, so nobody can probe for names."""
+
+    code = "not_found"
+
+    def __init__(self, kind: str, identifier: str) -> None:
+        super().__init__(f"no {kind} {identifier!r} that this key may see")
+
+
+class Conflict(PosternError):
+    code = "conflict"
+
+
+class IdempotencyConflict(Conflict):
+    code = "idempotency_conflict"
+
+
+class NameTaken(Conflict):
+    code = "name_taken"
+
+
+class DataMissing(Conflict):
+    code = "data_missing"
+
+
+class ReleaseNotReady(Conflict):
+    code = "release_not_ready"
+
+
+class ReleaseWithdrawn(Conflict):
+    code = "release_withdrawn"
+
+
+class BudgetExhausted(Conflict):
+    """Neither filter admits the charge; facts say what would fit."""
+
+    code = "budget_exhausted"
+
+
+class Unavailable(PosternError):
+    """Something needed is away; the same request may work later."""
+
+    code = "unavailable"
+
+    def __init__(self, detail: str, retry_after_s: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+
+
+class TooBusy(Unavailable):
+    code = "too_busy"
+
+
+class IntegrityFailure(PosternError):
+    code = "integrity_failure"
+
+
+class NumericalFailure(PosternError):
+    code = "numerical_failure"
