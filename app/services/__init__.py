@@ -1,0 +1,1 @@
+"""Use cases, one a file. Each owns its transactions: charge first, read second, return only what is on disk."""

@@ -1,0 +1,154 @@
+"""What services return: plain facts, named as in the JSON they become. Times are microseconds since the epoch."""
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page of a listing; `next_cursor` is None on the last."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalView:
+    id: str
+    role: str
+    name: str
+    created_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyView:
+    """`token` is present once, in the answer that creates the key."""
+
+    id: str
+    principal: str
+    role: str
+    label: str
+    created_us: int
+    expires_us: int | None
+    revoked_us: int | None
+    last_used_us: int | None
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """A cap and a reading. `spent_epsilon` under adaptive use is a reading; the cap is the guarantee."""
+
+    epsilon: float
+    delta: float
+    order: float
+    spent_epsilon: float
+    spent_pure_epsilon: float | None
+    left_renyi: float
+    left_pure_epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetView:
+    id: str
+    name: str
+    columns: dict[str, Any]
+    n: int | None
+    budget: BudgetView
+    privacy_unit: dict[str, Any] | None
+    source: dict[str, Any]
+    data: str
+    created_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadView:
+    dataset: str
+    rows: int
+    people: int
+    clipped_people: int
+
+
+@dataclass(frozen=True, slots=True)
+class CostView:
+    epsilon: float
+    delta: float
+    pure_epsilon: float | None
+    per_sample: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseView:
+    id: str
+    dataset: str
+    status: str
+    model: dict[str, Any]
+    mechanism: dict[str, Any]
+    parameters: list[dict[str, Any]]
+    cost: CostView
+    n: int
+    samples: int
+    created_us: int
+    published_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessView:
+    release: str
+    samples: int
+    charged: CostView
+    budget: BudgetView
+
+
+@dataclass(frozen=True, slots=True)
+class CapView:
+    """The right of an analyst (a budget) or a dashboard (a number of samples) on a dataset."""
+
+    dataset: str
+    analyst: str
+    budget: BudgetView | None
+    samples: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeView:
+    id: str
+    role: str
+    name: str
+    key: str
+    caps: list[CapView]
+    accesses: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntryView:
+    sequence: int
+    account: str
+    kind: str
+    release: str | None
+    epsilon_pure_nano: int | None
+    renyi_nano: int
+    actor: str
+    reason: str
+    event: dict[str, Any]
+    at_us: int
+    previous: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerHeadView:
+    sequence: int
+    digest: str
+    at_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationView:
+    ok: bool
+    entries: int
+    head: str
+    first_bad_sequence: int | None
+    reason: str | None
