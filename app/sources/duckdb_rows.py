@@ -1,0 +1,147 @@
+"""Strict validation at upload, inside the engine: only counts and line numbers come out."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from app.core.schema import Column, PrivacyUnit
+from app.errors import (
+    DataMissing,
+    InvalidInput,
+    InvalidRows,
+    PayloadTooLarge,
+    RowProblem,
+    Unavailable,
+    UnsupportedFormat,
+)
+from app.sources.csv_lines import ROW, count_lines
+from app.sources.engine import Limits, OutOfRoom, OutOfTime, open_engine
+from app.sources.formats import Format
+from app.sources.scans import PROBLEMS_MAX, Scan, open_scan
+from app.sources.uploads import UploadStore
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UploadReport:
+    """What a file holds, for the steward alone.
+
+    With a privacy unit the number of rows is private, and so is how many people
+    have more than `max_rows` of them (`clipped_people`; the rest of their rows will
+    not be counted). `people` is what the dataset declares as `n`.
+    """
+
+    rows: int
+    people: int
+    clipped_people: int = 0
+
+    def __repr__(self) -> str:
+        return "UploadReport(private)"
+
+
+def validate(
+    path: Path,
+    file_format: Format,
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    n: int | None,
+    *,
+    uploads: UploadStore,
+    limits: Limits | None = None,
+) -> UploadReport:
+    """Check every cell of a file against the public schema. Blocking; call it in a thread.
+
+    Raises InvalidRows with the first problems in line order (never a value),
+    UnsupportedFormat if the file cannot be read at all, PayloadTooLarge past a limit,
+    InvalidInput about `n` if another number of people was declared.
+    """
+    limits = limits or Limits()
+    with _in_our_words(file_format, limits):
+        lines = _lines(path, file_format, limits)
+        with open_engine(path, uploads, limits) as connection:
+            scan = open_scan(connection, path, file_format, columns, unit)
+            rows = _check_rows(connection, scan, limits)
+            if lines is not None and rows != lines - 1:
+                raise UnsupportedFormat("body", "CSV with one record a line")
+            people, clipped = _count_people(connection, scan, unit, rows)
+    if n is not None and people != n:
+        raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
+    return UploadReport(rows=rows, people=people, clipped_people=clipped)
+
+
+def _lines(path: Path, file_format: Format, limits: Limits) -> int | None:
+    if file_format != "csv":
+        return None
+    lines = count_lines(path)
+    if lines - 1 > limits.rows_max:
+        raise PayloadTooLarge("body", f"at most {limits.rows_max} rows")
+    return lines
+
+
+def _check_rows(connection: duckdb.DuckDBPyConnection, scan: Scan, limits: Limits) -> int:
+    counted = connection.execute(
+        f"SELECT count(*), count(*) FILTER (WHERE NOT ({scan.allowed})) FROM {scan.table}"  # noqa: S608
+    ).fetchone()
+    rows, refused = counted or (0, 0)
+    if rows > limits.rows_max:
+        raise PayloadTooLarge("body", f"at most {limits.rows_max} rows")
+    if refused:
+        raise InvalidRows(_problems(connection, scan))
+    if rows == 0:
+        raise InvalidRows([RowProblem(scan.first_line, ROW, "at least one row")])
+    return int(rows)
+
+
+def _problems(connection: duckdb.DuckDBPyConnection, scan: Scan) -> list[RowProblem]:
+    """The first bad cells in line order. Flags leave the engine, values do not."""
+    flags = ", ".join(f"coalesce({rule.valid}, false)" for rule in scan.rules.values())
+    records = connection.execute(
+        f"SELECT line, whole, [{flags}] FROM "  # noqa: S608 - declared names and numbers only
+        f"(SELECT row_number() OVER () + {scan.first_line - 1} AS line, * FROM {scan.table}) "
+        f"WHERE NOT ({scan.allowed}) ORDER BY line LIMIT {PROBLEMS_MAX}"
+    ).fetchall()
+    problems = []
+    for line, whole, good in records:
+        if not whole:
+            shape = f"{len(scan.rules)} cells separated by commas, quotes around whole cells only"
+            problems.append(RowProblem(line, ROW, shape))
+            continue
+        problems += [
+            RowProblem(line, rule.name, rule.expected)
+            for rule, fine in zip(scan.rules.values(), good, strict=True)
+            if not fine
+        ]
+    return problems[:PROBLEMS_MAX]
+
+
+def _count_people(connection: duckdb.DuckDBPyConnection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:
+    """How many people, and how many of them own more rows than the unit allows."""
+    if unit.column is None:
+        return rows, 0
+    person = scan.rules[unit.column].canonical
+    counted = connection.execute(
+        f"SELECT count(*), count(*) FILTER (WHERE owned > {unit.max_rows}) FROM "  # noqa: S608
+        f"(SELECT {person} AS person, count(*) AS owned FROM {scan.table} GROUP BY person)"
+    ).fetchone()
+    people, clipped = counted or (0, 0)
+    return int(people), int(clipped)
+
+
+@contextmanager
+def _in_our_words(file_format: Format, limits: Limits) -> Iterator[None]:
+    """Engine errors may quote rows: none is shown or chained."""
+    try:
+        yield
+    except OutOfTime:
+        raise PayloadTooLarge("body", f"rows that can be checked in {limits.seconds:g} seconds") from None
+    except OutOfRoom:
+        raise Unavailable("the server has no room to check these rows", retry_after_s=60) from None
+    except FileNotFoundError:
+        raise DataMissing("the rows are not there any more") from None
+    except OSError:
+        raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+    except (duckdb.Error, UnicodeError):
+        expected = "an intact Parquet file" if file_format == "parquet" else "CSV in UTF-8"
+        raise UnsupportedFormat("body", expected) from None

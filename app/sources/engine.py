@@ -1,0 +1,93 @@
+"""One DuckDB connection per task, shut in: it can open one file, a spill directory, and nothing else."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from app.errors import Unavailable
+from app.sources.uploads import UploadStore
+
+GLOB_CHARACTERS = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one reading of a source may use. Rows are counted before they are looked at."""
+
+    memory_mb: int = 512
+    spill_mb: int = 16_384
+    threads: int = 2
+    seconds: float = 600.0
+    rows_max: int = 1_000_000_000
+
+
+class OutOfTime(Exception):
+    """The engine was interrupted at `Limits.seconds`."""
+
+
+class OutOfRoom(Exception):
+    """Memory and spill together did not hold the work."""
+
+
+@contextmanager
+def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that may read `path` and nothing else.
+
+    No extension is installed or loaded (nothing is fetched), no other file, no network, no
+    replacement of table names by Python variables, no progress bar, and the configuration is
+    locked once set. What does not fit in memory spills into a private directory under the
+    upload root, unencrypted, unlinked by the engine as it goes and wiped here at the end.
+
+    Raises OutOfTime and OutOfRoom; other errors of the engine come through as
+    `duckdb.Error`, whose text may quote rows and must not be shown, logged or chained.
+    """
+    if GLOB_CHARACTERS & set(str(path)):
+        # DuckDB would take the path for a pattern.
+        raise Unavailable("the data directory's path holds one of * ? [", retry_after_s=3600)
+    with uploads.spill() as spill:
+        connection = duckdb.connect(":memory:", config=_config(spill, limits))
+        alarm = threading.Timer(limits.seconds, connection.interrupt)
+        alarm.daemon = True
+        try:
+            connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+            alarm.start()
+            yield connection
+        except duckdb.InterruptException:
+            raise OutOfTime from None
+        except duckdb.OutOfMemoryException:
+            raise OutOfRoom from None
+        finally:
+            alarm.cancel()
+            connection.close()
+
+
+def _config(spill: Path, limits: Limits) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "threads": limits.threads,
+        "memory_limit": f"{limits.memory_mb}MB",
+        "temp_directory": str(spill),
+        "max_temp_directory_size": f"{limits.spill_mb}MB",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "allow_persistent_secrets": "false",
+        "python_enable_replacements": "false",
+        "enable_external_file_cache": "false",
+        "enable_progress_bar": "false",
+        "preserve_insertion_order": "true",
+    }
+
+
+def literal(text: str) -> str:
+    """A SQL text literal. Public names and levels only: rows never become SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

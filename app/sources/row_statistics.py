@@ -1,0 +1,82 @@
+"""Exact integer statistics of a file that was validated when it came in.
+
+Total: a cell that is not allowed counts as 0, no row is refused for its values, and
+nothing here looks at how many rows there ought to be. The result does not depend on
+the order of rows, on chunks or threads, nor on whether the file is CSV or Parquet.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+from app.core.schema import Column, PrivacyUnit
+from app.core.statistics import ExactStatistic, StatisticRequest
+from app.errors import DataMissing, InvalidModel, InvalidRows, Unavailable
+from app.sources.engine import Limits, OutOfRoom, OutOfTime, open_engine
+from app.sources.formats import Format
+from app.sources.scans import Scan, open_scan
+from app.sources.uploads import UploadStore
+
+HASH_KEY_BYTES_MIN = 16
+
+
+def compute(
+    path: Path,
+    file_format: Format,
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    request: StatisticRequest,
+    hash_key: bytes,
+    *,
+    uploads: UploadStore,
+    limits: Limits | None = None,
+) -> ExactStatistic:
+    """The sum of a binary column over the counted rows, and their number. Blocking.
+
+    With a privacy unit at most `max_rows` rows of each person count: those with the smallest
+    keyed hash of their own content, so that neither file order nor whoever wrote the file
+    chooses them. Equal rows have equal hashes and either may stand for the other.
+
+    Raises InvalidModel for a column that is not binary, before anything is read; DataMissing
+    if the file or its columns are gone, Unavailable if it cannot be read now. The last two may
+    depend on the data: what was charged stays charged.
+    """
+    column = columns.get(request.column)
+    if column is None or column.type != "binary":
+        raise InvalidModel("model.column", "a binary column of the dataset")
+    if len(hash_key) < HASH_KEY_BYTES_MIN:
+        raise ValueError(f"hash_key needs at least {HASH_KEY_BYTES_MIN} bytes")
+    if not path.is_file():
+        raise DataMissing("the rows are not there any more")
+    try:
+        with open_engine(path, uploads, limits or Limits()) as connection:
+            scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
+            counted = connection.execute(*_query(scan, unit, request, hash_key)).fetchone()
+    except InvalidRows:
+        raise DataMissing("the rows no longer have the declared columns") from None
+    except (OutOfTime, OutOfRoom, OSError, duckdb.Error, UnicodeError):
+        raise Unavailable("the rows could not be read", retry_after_s=60) from None
+    total, rows = counted or (0, 0)
+    return ExactStatistic(total=int(total), rows=int(rows))
+
+
+def _query(scan: Scan, unit: PrivacyUnit, request: StatisticRequest, hash_key: bytes) -> tuple[str, dict[str, str]]:
+    one = f"CASE WHEN {scan.rules[request.column].canonical} = '1' THEN 1 ELSE 0 END"
+    totals = "SELECT coalesce(sum(one::HUGEINT), 0), count(*) FROM"
+    if unit.column is None:
+        return f"{totals} (SELECT {one} AS one FROM {scan.table})", {}  # noqa: S608 - declared names only
+    person = scan.rules[unit.column].canonical
+    records = f"SELECT {person} AS person, {one} AS one, {_digest(scan)} AS digest FROM {scan.table}"  # noqa: S608
+    chosen = f"row_number() OVER (PARTITION BY person ORDER BY digest) <= {unit.max_rows}"
+    return f"{totals} (SELECT one FROM ({records}) QUALIFY {chosen})", {"key": hash_key.hex()}  # noqa: S608
+
+
+def _digest(scan: Scan) -> str:
+    """SQL of SHA-256(key ‖ cells), each cell preceded by its length, columns in order of name.
+
+    A key in front is enough here: digests never leave the engine, so nobody can extend one.
+    """
+    cells = (rule.canonical for _, rule in sorted(scan.rules.items()))
+    parts = (f"coalesce(length({cell}) || ':' || {cell}, '-')" for cell in cells)
+    return f"sha256(concat($key, {', '.join(parts)}))"

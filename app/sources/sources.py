@@ -1,0 +1,125 @@
+"""The one interface every engine offers, and the registry of kinds.
+
+To add an engine: a class with `validate` and `statistic`, and a line in `SOURCES`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from app.core.schema import Column, PrivacyUnit
+from app.core.statistics import ExactStatistic, StatisticRequest
+from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
+from app.sources.duckdb_rows import UploadReport, validate
+from app.sources.engine import Limits
+from app.sources.formats import sniff
+from app.sources.row_statistics import compute
+from app.sources.source_spec import SourceSpec, resolve_file
+from app.sources.uploads import UploadStore
+
+
+class RowSource(Protocol):
+    """Rows that can be checked once and summed any number of times. Both calls block."""
+
+    def validate(self, n: int | None) -> UploadReport:
+        """Strict, for the steward's eyes: InvalidRows, UnsupportedFormat, InvalidInput about `n`."""
+
+    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
+        """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What opening a source needs beside its declaration; all of it public or private to the server."""
+
+    columns: Mapping[str, Column]
+    unit: PrivacyUnit
+    uploads: UploadStore
+    upload_name: str | None = None
+    roots: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """The rows a steward streamed in, in the private store."""
+
+    context: SourceContext
+
+    def validate(self, n: int | None) -> UploadReport:
+        return _validate(self._path(), self.context, n)
+
+    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
+        return _statistic(self._path(), self.context, request, hash_key)
+
+    def _path(self) -> Path:
+        name = self.context.upload_name
+        path = None if name is None else self.context.uploads.path(name)
+        if path is None or not path.is_file():
+            raise DataMissing("no rows have been uploaded, or they were wiped after use")
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file below an allowed root, read where it lies. It is looked up anew for every reading."""
+
+    path: str
+    context: SourceContext
+
+    def validate(self, n: int | None) -> UploadReport:
+        return _validate(self._path(), self.context, n)
+
+    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
+        return _statistic(self._path(), self.context, request, hash_key)
+
+    def _path(self) -> Path:
+        try:
+            return resolve_file(self.path, self.context.roots)
+        except InvalidSchema:
+            raise DataMissing("the source file is not there any more") from None
+
+
+def _open_upload(spec: SourceSpec, context: SourceContext) -> RowSource:
+    return UploadedFile(context)
+
+
+def _open_file(spec: SourceSpec, context: SourceContext) -> RowSource:
+    if spec.path is None:
+        raise ValueError("a file source has a path")
+    return FileSource(spec.path, context)
+
+
+SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {
+    "upload": _open_upload,
+    "file": _open_file,
+}
+
+
+def open_source(spec: SourceSpec, context: SourceContext) -> RowSource:
+    """Nothing is read yet; a source that is gone says so when it is first read."""
+    return SOURCES[spec.kind](spec, context)
+
+
+def _validate(path: Path, context: SourceContext, n: int | None) -> UploadReport:
+    return validate(path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits)
+
+
+def _statistic(path: Path, context: SourceContext, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
+    try:
+        file_format = sniff(path)
+    except UnsupportedFormat:
+        raise DataMissing("the rows are no longer what was checked") from None
+    except OSError:
+        raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+    return compute(
+        path,
+        file_format,
+        context.columns,
+        context.unit,
+        request,
+        hash_key,
+        uploads=context.uploads,
+        limits=context.limits,
+    )
