@@ -1,0 +1,115 @@
+# Needs Python 3.11 or newer with pip, and make. Everything else is installed into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL_WITH_UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+INSTALL_WITH_PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-header --no-emit-index-url --no-annotate $(UPGRADE)
+
+# What a developer's shell may carry and must not reach the environment built here.
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX
+unexport PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_REQUIRE_VIRTUALENV PIP_NO_DEPS PIP_PYTHON
+unexport UV_SYSTEM_PYTHON UV_PYTHON UV_PROJECT_ENVIRONMENT UV_CONSTRAINT UV_OVERRIDE UV_EXCLUDE_NEWER
+export PIP_USER := 0
+# uv reads no pip settings: hand it the mirror that pip was told to use.
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+
+# A virtual environment holds absolute paths: one that was copied or moved is built again.
+ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
+.PHONY: $(VENV)/.home
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run test test-fast lint format types openapi openapi-drift bench check lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(VENV)/.installed-dev ## Install everything needed to develop into .venv
+
+run: $(VENV)/.installed ## Serve the demo on this machine (ARGS="--port 9000" adds options)
+	@exec $(BIN)/postern serve --demo $(ARGS)
+
+test: setup ## Run the whole suite, on SQLite and on throw-away PostgreSQL and Redis (ARGS adds options)
+	$(BIN)/pytest -n 2 -q $(ARGS)
+
+test-fast: setup ## Run the suite without the tests marked slow
+	$(BIN)/pytest -n 2 -q -m "not slow" $(ARGS)
+
+lint: setup ## Check style, formatting and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+format: setup ## Rewrite the code in house format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+types: setup ## Check types (mypy --strict)
+	$(BIN)/mypy
+
+openapi: setup ## Write openapi/openapi.json from the application
+	@mkdir -p openapi
+	$(BIN)/postern openapi --output openapi/openapi.json
+
+openapi-drift: setup
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && \
+	$(BIN)/postern openapi --output "$$fresh/openapi.json" && \
+	diff -u openapi/openapi.json "$$fresh/openapi.json" || \
+	{ echo "openapi/openapi.json is not what the application says: run 'make openapi'" >&2; exit 1; }
+
+bench: setup ## Run every benchmark in benchmarks/, one after the other
+	@set -e; for file in benchmarks/bench_*.py; do \
+	  test -e "$$file" || { echo "no benchmarks/bench_*.py in this version" >&2; exit 1; }; \
+	  $(BIN)/python "$$file" $(ARGS); \
+	done
+
+check: lint types openapi-drift ## Everything the build checks: lint, types, specification, whole suite
+	@$(MAKE) --no-print-directory test
+
+lock: $(VENV)/.bootstrapped ## Pin dependencies again (UPGRADE=--upgrade for newer ones)
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	printf 'editables\nhatchling\nuv\n' | $(COMPILE) - -c requirements-dev.lock -o requirements-build.lock
+
+clean: ## Remove the virtual environment and caches; data in .postern stays
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.home:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "Postern needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV) 2>/dev/null || { \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --no-input pip; \
+	} || { echo "neither ensurepip nor pip works for '$(PYTHON)': install pip (Debian: python3-venv)" >&2; exit 1; }
+	@printf '%s' '$(CURDIR)' > $@
+
+# uv is only a faster installer; without a wheel of it for this machine, pip reads the same lock files.
+$(VENV)/.bootstrapped: $(VENV)/.home requirements-build.lock
+	@$(INSTALL_WITH_PIP) --only-binary :all: --require-hashes -r requirements-build.lock || \
+	echo "uv is not available here: using pip, which takes a minute or two" >&2
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.bootstrapped requirements.lock pyproject.toml
+	@echo "installing what Postern runs on"
+	@if test -x $(BIN)/uv && $(INSTALL_WITH_UV) --require-hashes -r requirements.lock; then \
+	  $(INSTALL_WITH_UV) --no-build-isolation --no-deps -e .; \
+	else \
+	  $(INSTALL_WITH_PIP) --require-hashes -r requirements-dev.lock && \
+	  $(INSTALL_WITH_PIP) --no-build-isolation --no-deps -e .; \
+	fi
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
+	@echo "installing the development tools"
+	@if test -x $(BIN)/uv && $(INSTALL_WITH_UV) --require-hashes -r requirements-dev.lock; then :; else \
+	  $(INSTALL_WITH_PIP) --require-hashes -r requirements-dev.lock; \
+	fi
+	@touch $@
