@@ -1,0 +1,1 @@
+"""HTTP: translate a request, call one service, translate its answer."""

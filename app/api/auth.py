@@ -1,0 +1,71 @@
+"""Who is asking, as a type in a route's signature: `steward: StewardKey` is the whole check.
+
+The dependencies are async, because a sync one costs a thread hop a request. The query routes call `read_reader`
+themselves, which saves the framework's dependency bookkeeping on the path that is asked most.
+"""
+
+import re
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from app.api.runtime import runtime_of
+from app.errors import Forbidden, Unauthenticated
+from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
+from app.services.verify_key import verify_key
+
+_BEARER = re.compile(r"bearer +(pstn_[a-z2-7]{16}_[A-Za-z0-9_-]{43})", re.IGNORECASE)
+
+
+def bearer_token(request: Request) -> str | None:
+    """The token, or None without the header. Two headers or a garbled one are refused, never guessed at."""
+    given = request.headers.getlist("authorization")
+    if not given:
+        return None
+    match = _BEARER.fullmatch(given[0].strip()) if len(given) == 1 else None
+    if match is None:
+        raise Unauthenticated("expected one header `Authorization: Bearer pstn_<id>_<secret>`")
+    return match[1]
+
+
+async def read_principal(request: Request) -> AnyPrincipal:
+    return await verify_key(runtime_of(request), token=bearer_token(request))
+
+
+async def read_steward(request: Request) -> Steward:
+    principal = await read_principal(request)
+    if isinstance(principal, Steward):
+        return principal
+    raise _forbidden("steward")
+
+
+async def read_analyst(request: Request) -> Analyst:
+    principal = await read_principal(request)
+    if isinstance(principal, Analyst):
+        return principal
+    raise _forbidden("analyst")
+
+
+async def read_reader(request: Request) -> Reader:
+    principal = await read_principal(request)
+    if isinstance(principal, Steward | Analyst | Dashboard):
+        return principal
+    raise _forbidden("steward", "analyst", "dashboard")
+
+
+async def read_overseer(request: Request) -> Overseer:
+    principal = await read_principal(request)
+    if isinstance(principal, Steward | Auditor):
+        return principal
+    raise _forbidden("steward", "auditor")
+
+
+def _forbidden(*roles: str) -> Forbidden:
+    return Forbidden(f"this takes the key of {' or '.join(roles)}", roles=list(roles))
+
+
+AnyKey = Annotated[AnyPrincipal, Depends(read_principal)]
+StewardKey = Annotated[Steward, Depends(read_steward)]
+AnalystKey = Annotated[Analyst, Depends(read_analyst)]
+ReaderKey = Annotated[Reader, Depends(read_reader)]
+OverseerKey = Annotated[Overseer, Depends(read_overseer)]

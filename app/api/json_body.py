@@ -1,0 +1,124 @@
+"""The one way a JSON body comes in.
+
+Python's and most C parsers are lenient in ways that end as a 500 three layers down or, worse, as a silent choice:
+NaN and Infinity, the last of two equal keys, 1e999 as infinity, lone surrogates that no database stores, U+0000
+that PostgreSQL refuses. Here a text that is not strict JSON is `malformed_body`; numbers and characters that are
+valid JSON but cannot be kept (beyond 64 bits, overflowing to infinity, U+0000) are `invalid_request` by field.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from app.api.validation import PROBLEMS_MAX, field_problems, place
+from app.errors import FieldProblem, InvalidRequest, MalformedBody, UnsupportedFormat
+
+DEPTH_MAX = 32
+INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
+_DIGITS_MAX = 20
+_TOO_LARGE = INTEGER_MAX + 1
+
+M = TypeVar("M", bound=BaseModel)
+
+
+async def read_model(request: Request, model: type[M]) -> M:
+    """The body as a validated model."""
+    return validate(await read_json(request), model)
+
+
+async def read_spec(request: Request, model: type[BaseModel]) -> dict[str, Any]:
+    """The body as sent, once `model` accepts its shape: for services that parse a specification themselves.
+
+    Handing on what was sent, not what a model made of it, keeps `1` an integer and an absent field absent.
+    """
+    body = await read_json(request)
+    validate(body, model)
+    return dict(body)
+
+
+async def read_json(request: Request) -> Any:
+    return parse_json(await read_json_bytes(request))
+
+
+async def read_json_bytes(request: Request) -> bytes:
+    """The body unread, once its type says JSON; for the query path, where equal bytes are answered from memory."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise UnsupportedFormat("Content-Type", "application/json")
+    return await request.body()
+
+
+def parse_json(raw: bytes) -> Any:
+    if not raw:
+        raise MalformedBody("body", "a JSON document, not an empty body")
+    try:
+        value = json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_int=_integer,
+        )
+    except UnicodeDecodeError as error:
+        raise MalformedBody("body", f"UTF-8, which ends at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise MalformedBody("body", f"JSON, which ends at line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise MalformedBody("body", f"at most {DEPTH_MAX} levels of nesting") from None
+    problems = list(_unkeepable(value, (), DEPTH_MAX))[:PROBLEMS_MAX]
+    if problems:
+        raise InvalidRequest(problems)
+    return value
+
+
+def validate(body: Any, model: type[M]) -> M:
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+    raise InvalidRequest(field_problems(found))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise MalformedBody("body", "every key once in each object")
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise MalformedBody("body", f"numbers, and {name} is not one in JSON")
+
+
+def _integer(text: str) -> int:
+    """Long digit strings cost quadratic time and stop at an interpreter limit; all of them are too large anyway."""
+    return int(text) if len(text) <= _DIGITS_MAX else _TOO_LARGE
+
+
+def _unkeepable(value: Any, path: tuple[str, ...], depth: int) -> Iterator[FieldProblem]:
+    if isinstance(value, str):
+        yield from _unkeepable_text(value, path)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield FieldProblem(place(path), "a finite number")
+    elif isinstance(value, int):
+        if not INTEGER_MIN <= value <= INTEGER_MAX:
+            yield FieldProblem(place(path), "a whole number of at most 64 bits")
+    elif isinstance(value, dict | list):
+        if depth == 0:
+            raise MalformedBody("body", f"at most {DEPTH_MAX} levels of nesting")
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            if isinstance(key, str):
+                yield from _unkeepable_text(key, path)
+            yield from _unkeepable(item, (*path, str(key)), depth - 1)
+
+
+def _unkeepable_text(text: str, path: tuple[str, ...]) -> Iterator[FieldProblem]:
+    if "\x00" in text:
+        yield FieldProblem(place(path), "text without the character U+0000")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise MalformedBody("body", "text without unpaired surrogates")

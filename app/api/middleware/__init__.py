@@ -1,0 +1,1 @@
+"""Plain ASGI layers around every request, outermost first: envelope, observation, last resort, body limit."""

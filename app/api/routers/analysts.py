@@ -1,0 +1,74 @@
+"""People: analysts, dashboards, auditors."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.api.auth import StewardKey
+from app.api.documentation import JSON, PARAMETERS, ROLE, THING, operation
+from app.api.json_body import read_model
+from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, Limit
+from app.api.responses import model_response, page_headers
+from app.api.runtime import runtime_of
+from app.api.schemas.principals import Analyst, AnalystBody, AnalystPage, KeyBody, KeyList, NewKey
+from app.api.schemas.shapes import microseconds
+from app.services.create_key import create_key
+from app.services.create_principal import create_principal
+from app.services.list_keys import list_keys
+from app.services.list_principals import list_principals
+from app.services.views import Page
+
+router = APIRouter(prefix="/v1", tags=["analysts"])
+
+
+@router.post(
+    "/analysts",
+    response_model=Analyst,
+    **operation("create_analyst", "Add a person", ROLE, JSON, ("name_taken",), body=AnalystBody, status=201),
+)
+async def post_analyst(request: Request, steward: StewardKey) -> Response:
+    """An analyst, dashboard or auditor. They can do nothing until they hold a key and a cap."""
+    body = await read_model(request, AnalystBody)
+    view = await create_principal(runtime_of(request), role=body.role, name=body.name, created_by=steward)
+    return model_response(Analyst.of(view), status=201)
+
+
+@router.get(
+    "/analysts",
+    response_model=AnalystPage,
+    **operation("list_analysts", "List people", ROLE, PARAMETERS),
+)
+async def get_analysts(
+    request: Request, steward: StewardKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
+) -> Response:
+    """Everyone this steward may give keys and caps to."""
+    page = await list_principals(runtime_of(request), steward=steward, cursor=cursor, limit=limit)
+    return model_response(AnalystPage.of(page), headers=page_headers(request, page))
+
+
+@router.post(
+    "/analysts/{analyst_id}/keys",
+    response_model=NewKey,
+    **operation("create_key", "Give a person a key", ROLE, THING, JSON, body=KeyBody, status=201),
+)
+async def post_key(request: Request, steward: StewardKey, analyst_id: AnalystId) -> Response:
+    """The answer holds the token, this once: only its hash is stored."""
+    body = await read_model(request, KeyBody)
+    view = await create_key(
+        runtime_of(request),
+        actor=steward,
+        principal_id=analyst_id,
+        label=body.label,
+        expires_us=None if body.expires_at is None else microseconds(body.expires_at),
+    )
+    return model_response(NewKey.of(view), status=201)
+
+
+@router.get(
+    "/analysts/{analyst_id}/keys",
+    response_model=KeyList,
+    **operation("list_keys", "List a person's keys", ROLE, THING),
+)
+async def get_keys(request: Request, steward: StewardKey, analyst_id: AnalystId) -> Response:
+    """When each was made, last used, expires and was revoked. Tokens are never shown again."""
+    keys = await list_keys(runtime_of(request), steward=steward, principal_id=analyst_id)
+    return model_response(KeyList.of(Page(items=keys, next_cursor=None)))

@@ -1,0 +1,114 @@
+"""Datasets: declare, list, read, upload, cap."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.api.auth import StewardKey
+from app.api.documentation import JSON, PARAMETERS, ROLE, THING, operation
+from app.api.json_body import read_spec
+from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, Limit
+from app.api.responses import model_response, page_headers
+from app.api.runtime import runtime_of
+from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
+from app.services.create_dataset import create_dataset
+from app.services.read_datasets import list_datasets, read_dataset
+from app.services.set_cap import set_cap
+from app.services.upload_data import upload_data
+
+router = APIRouter(prefix="/v1", tags=["datasets"])
+
+_FILE = {"schema": {"type": "string", "format": "binary"}}
+_UPLOAD_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "CSV with a header line, or Parquet.",
+        "content": {
+            "text/csv": {"schema": {"type": "string"}, "examples": {"two people": {"value": "cured\n1\n0\n"}}},
+            "application/vnd.apache.parquet": _FILE,
+        },
+    }
+}
+
+
+@router.post(
+    "/datasets",
+    response_model=Dataset,
+    **operation(
+        "create_dataset",
+        "Declare a dataset",
+        ROLE,
+        JSON,
+        ("invalid_schema", "name_taken", "vacuous_guarantee"),
+        body=DatasetBody,
+        status=201,
+        headers={"Location": "The dataset's address."},
+    ),
+)
+async def post_dataset(request: Request, steward: StewardKey) -> Response:
+    """Columns, bounds and budget are public and are chosen without looking at the data. No rows are read."""
+    spec = await read_spec(request, DatasetBody)
+    view = await create_dataset(runtime_of(request), steward=steward, spec=spec)
+    return model_response(Dataset.of(view), status=201, headers={"Location": f"/v1/datasets/{view.id}"})
+
+
+@router.get(
+    "/datasets",
+    response_model=DatasetPage,
+    **operation("list_datasets", "List your datasets", ROLE, PARAMETERS),
+)
+async def get_datasets(
+    request: Request, steward: StewardKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
+) -> Response:
+    """Newest last, a page at a time; `Link: rel="next"` and `next_cursor` lead on."""
+    page = await list_datasets(runtime_of(request), steward=steward, cursor=cursor, limit=limit)
+    return model_response(DatasetPage.of(page), headers=page_headers(request, page))
+
+
+@router.get(
+    "/datasets/{dataset_id}",
+    response_model=Dataset,
+    **operation("read_dataset", "Read a dataset and its budget", ROLE, THING),
+)
+async def get_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+    """Schema, budget, what was spent and what is left."""
+    view = await read_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id)
+    return model_response(Dataset.of(view))
+
+
+@router.put(
+    "/datasets/{dataset_id}/data",
+    response_model=Upload,
+    **operation(
+        "upload_data",
+        "Upload rows",
+        ROLE,
+        THING,
+        ("invalid_rows", "unsupported_format", "payload_too_large", "conflict", "too_busy"),
+        extra=_UPLOAD_BODY,
+    ),
+)
+async def put_data(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+    """Streamed to a private file and checked strictly against the schema: a bad row is named by line and column,
+    to you alone, and nothing is kept. A new upload replaces the last; the budget already spent stays spent."""
+    view = await upload_data(
+        runtime_of(request),
+        steward=steward,
+        dataset_id=dataset_id,
+        content_type=request.headers.get("content-type"),
+        chunks=request.stream(),
+    )
+    return model_response(Upload.of(view))
+
+
+@router.put(
+    "/datasets/{dataset_id}/analysts/{analyst_id}",
+    response_model=Cap,
+    **operation("set_cap", "Cap an analyst on a dataset", ROLE, THING, JSON, ("conflict",), body=CapBody),
+)
+async def put_cap(request: Request, steward: StewardKey, dataset_id: DatasetId, analyst_id: AnalystId) -> Response:
+    """`epsilon` and `delta` for an analyst, who then buys prefixes; `samples` for a dashboard, which buys nothing."""
+    spec = await read_spec(request, CapBody)
+    view = await set_cap(
+        runtime_of(request), steward=steward, dataset_id=dataset_id, principal_id=analyst_id, spec=spec
+    )
+    return model_response(Cap.of(view))

@@ -1,0 +1,124 @@
+"""Releases: request, list, read, card, access."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from app.api.auth import AnalystKey, AnyKey, StewardKey
+from app.api.documentation import JSON, KEY, PARAMETERS, ROLE, THING, operation
+from app.api.json_body import read_model, read_spec
+from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, IdempotencyKey, IfNoneMatch, Limit, ReleaseId
+from app.api.responses import cacheable_response, model_response, page_headers
+from app.api.runtime import runtime_of
+from app.api.schemas.releases import Access, AccessBody, Card, Release, ReleaseBody, ReleasePage
+from app.services.buy_access import buy_access
+from app.services.read_card import read_card
+from app.services.read_releases import list_releases, read_release
+from app.services.request_release import request_release
+
+router = APIRouter(prefix="/v1", tags=["releases"])
+
+_CACHED = {"ETag": "Strong; send it back as `If-None-Match`.", "Cache-Control": "`private, no-cache`."}
+_UNCHANGED = {"responses": {"304": {"description": "Unchanged since the `ETag` you sent."}}}
+_DatasetFilter = Annotated[
+    str | None, Query(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Only releases of this dataset.")
+]
+
+
+@router.post(
+    "/datasets/{dataset_id}/releases",
+    response_model=Release,
+    **operation(
+        "request_release",
+        "Request a release",
+        ROLE,
+        THING,
+        JSON,
+        ("invalid_model", "invalid_mechanism", "vacuous_guarantee", "numerical_failure", "too_busy"),
+        ("idempotency_conflict", "data_missing", "budget_exhausted", "conflict"),
+        body=ReleaseBody,
+        status=202,
+        headers={"Location": "The release's address.", "Retry-After": "Seconds until it is worth looking."},
+    ),
+)
+async def post_release(
+    request: Request, steward: StewardKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Charges the dataset's budget before a row is read, then draws in the background. Poll the `Location`."""
+    spec = await read_spec(request, ReleaseBody)
+    view = await request_release(
+        runtime_of(request), steward=steward, dataset_id=dataset_id, spec=spec, idempotency_key=idempotency_key
+    )
+    headers = {"Location": f"/v1/releases/{view.id}", "Retry-After": "1"}
+    return model_response(Release.of(view), status=202, headers=headers)
+
+
+@router.get(
+    "/releases",
+    response_model=ReleasePage,
+    **operation("list_releases", "List releases you may see", KEY, PARAMETERS),
+)
+async def get_releases(
+    request: Request,
+    principal: AnyKey,
+    limit: Limit = LIMIT_DEFAULT,
+    cursor: Cursor = None,
+    dataset: _DatasetFilter = None,
+) -> Response:
+    """A steward sees those of their datasets; others those of datasets on which they have a right."""
+    page = await list_releases(runtime_of(request), principal=principal, cursor=cursor, limit=limit, dataset=dataset)
+    return model_response(ReleasePage.of(page), headers=page_headers(request, page))
+
+
+@router.get(
+    "/releases/{release_id}",
+    response_model=Release,
+    **operation("read_release", "Read a release", KEY, THING, headers=_CACHED, extra=_UNCHANGED),
+)
+async def get_release(
+    request: Request, principal: AnyKey, release_id: ReleaseId, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Status, model, mechanism and cost: public numbers, the same for everyone who may see it."""
+    view = await read_release(runtime_of(request), principal=principal, release_id=release_id)
+    return cacheable_response(Release.of(view), if_none_match=if_none_match)
+
+
+@router.get(
+    "/releases/{release_id}/card",
+    response_model=Card,
+    **operation(
+        "read_card",
+        "Read the guarantee card",
+        KEY,
+        THING,
+        headers=_CACHED,
+        extra=_UNCHANGED,
+    ),
+)
+async def get_card(
+    request: Request, principal: AnyKey, release_id: ReleaseId, if_none_match: IfNoneMatch = None
+) -> Response:
+    """What is promised to the people in the data, line by line, each with its assumption."""
+    card = await read_card(runtime_of(request), principal=principal, release_id=release_id)
+    return cacheable_response(Card.of(card), if_none_match=if_none_match)
+
+
+@router.post(
+    "/releases/{release_id}/access",
+    response_model=Access,
+    **operation(
+        "buy_access",
+        "Pay for a prefix of the samples",
+        ROLE,
+        THING,
+        JSON,
+        ("access_required", "budget_exhausted", "release_not_ready", "release_withdrawn"),
+        body=AccessBody,
+    ),
+)
+async def post_access(request: Request, analyst: AnalystKey, release_id: ReleaseId) -> Response:
+    """The first `samples` samples, charged to your own cap. Longer later costs the difference; shorter is free."""
+    body = await read_model(request, AccessBody)
+    view = await buy_access(runtime_of(request), analyst=analyst, release_id=release_id, samples=body.samples)
+    return model_response(Access.of(view))

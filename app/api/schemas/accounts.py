@@ -1,0 +1,50 @@
+"""Budgets and costs, shared by datasets, releases, access and caps."""
+
+from typing import Any
+
+from pydantic import Field
+from pydantic.config import JsonDict
+
+from app.api.schemas.shapes import Amount, Answer, Body, Delta, Epsilon
+
+BUDGET: JsonDict = {
+    "epsilon": 3.0,
+    "delta": 1e-6,
+    "order": 12.0,
+    "spent_epsilon": 0.62,
+    "spent_pure_epsilon": 588.9,
+    "left_renyi": 1.17,
+    "left_pure_epsilon": 0.0,
+}
+COST: JsonDict = {
+    "epsilon": 0.62,
+    "delta": 1e-6,
+    "pure_epsilon": 588.9,
+    "per_sample": {"epsilon": 0.05, "pure_epsilon": 5.889},
+}
+
+
+class BudgetBody(Body):
+    """A cap on the privacy loss of everyone together."""
+
+    epsilon: Epsilon
+    delta: Delta
+
+
+class Budget(Answer):
+    """The cap is the guarantee. What is spent is a reading: converted at one order, after adaptive choices."""
+
+    epsilon: Amount
+    delta: Amount
+    order: float = Field(gt=1, description="The Rényi order fixed when the account was opened.")
+    spent_epsilon: Amount
+    spent_pure_epsilon: Amount | None = Field(description="null once something without a pure bound was charged.")
+    left_renyi: Amount = Field(description="Rényi capacity left at `order`, rounded down.")
+    left_pure_epsilon: Amount = Field(description="What the pure filter still admits, rounded down.")
+
+
+class Cost(Answer):
+    epsilon: Amount = Field(description="At the dataset's δ.")
+    delta: Amount
+    pure_epsilon: Amount | None = Field(description="null if no pure bound exists.")
+    per_sample: dict[str, Any] = Field(description="The same for one sample: what a longer prefix adds.")

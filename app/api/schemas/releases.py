@@ -1,0 +1,127 @@
+"""Releases, plans, cards and access."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.api.schemas.accounts import BUDGET, COST, Budget, BudgetBody, Cost
+from app.api.schemas.shapes import Answer, Body, Count, PageOf, Time
+from app.core.families import FAMILIES
+
+MODEL: JsonDict = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
+MECHANISM: JsonDict = {"kind": "baps", "samples": 100, "temperature": 1.0}
+RELEASE: JsonDict = {
+    "id": "rel_p5n6t2dy4hga",
+    "dataset": "ds_4kq2mz7w5x3a",
+    "status": "published",
+    "model": MODEL,
+    "mechanism": MECHANISM,
+    "parameters": [{"name": "theta", "lower": 0.05, "upper": 0.95}],
+    "cost": COST,
+    "n": 1000,
+    "samples": 100,
+    "created_at": "2026-03-01T09:30:00.000000Z",
+    "published_at": "2026-03-01T09:30:01.000000Z",
+}
+
+
+class ModelBody(Body):
+    """Family, columns, prior and public trim. The other fields belong to the family, which checks them."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [MODEL]})
+
+    family: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*sorted(FAMILIES)]})
+
+
+class MechanismBody(Body):
+    """How samples are drawn. The other fields belong to the mechanism, which checks them."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [MECHANISM]})
+
+    kind: str = Field(min_length=1, max_length=40, examples=["baps"])
+
+
+class ReleaseBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"model": MODEL, "mechanism": MECHANISM}]})
+
+    model: ModelBody
+    mechanism: MechanismBody
+
+
+class PlanBody(Body):
+    """A release that does not exist, on `n` people that need not exist either."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"model": MODEL, "mechanism": MECHANISM, "n": 1000, "delta": 1e-6},
+                {
+                    "model": MODEL,
+                    "mechanism": {"kind": "baps", "temperature": 1.0},
+                    "n": 100000,
+                    "target": {"epsilon": 1.0, "delta": 1e-6},
+                },
+            ]
+        }
+    )
+
+    model: ModelBody
+    mechanism: MechanismBody
+    n: int = Field(ge=1, le=10**12, description="The public number of people.")
+    delta: float | None = Field(default=None, gt=0, lt=1, description="The δ at which ε is shown.")
+    target: BudgetBody | None = Field(default=None, description="Instead of `samples`: what may be spent.")
+    privacy_unit: dict[str, Any] | None = None
+
+
+class Plan(Answer):
+    """From public numbers only: costs nothing, touches no data."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"n": 1000, "cost": COST}]})
+
+
+class Release(Answer):
+    model_config = ConfigDict(json_schema_extra={"examples": [RELEASE]})
+
+    id: str
+    dataset: str
+    status: str = Field(description="`pending`, then `published` or `withdrawn`.")
+    model: dict[str, Any]
+    mechanism: dict[str, Any]
+    parameters: list[dict[str, Any]]
+    cost: Cost
+    n: Count
+    samples: Count
+    created_at: Time = Field(validation_alias="created_us")
+    published_at: Time | None = Field(validation_alias="published_us")
+
+
+class ReleasePage(PageOf):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [RELEASE], "next_cursor": None}]})
+
+    items: list[Release]
+
+
+class Card(Answer):
+    """The guarantee card: each line names its assumption and whether it is exact, certified or asymptotic."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"release": "rel_p5n6t2dy4hga"}]})
+
+
+class AccessBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"samples": 50}]})
+
+    samples: int = Field(ge=1, le=10**8, description="The length of the prefix, not an increment.")
+
+
+class Access(Answer):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"release": "rel_p5n6t2dy4hga", "samples": 50, "charged": COST, "budget": BUDGET}]
+        }
+    )
+
+    release: str
+    samples: Count
+    charged: Cost = Field(description="What this call added; zero if the prefix was already paid for.")
+    budget: Budget

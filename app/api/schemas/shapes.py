@@ -1,0 +1,66 @@
+"""What every body and every answer has in common."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Self
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Body(BaseModel):
+    """What a caller sends: no unknown fields, no coercion, no infinities."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Answer(BaseModel):
+    """What a service's view becomes. Field for field by name; times change from `_us` to RFC 3339."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, from_attributes=True)
+
+    @classmethod
+    def of(cls, view: object) -> Self:
+        return cls.model_validate(view)
+
+
+def rfc3339(at_us: int) -> str:
+    """Microseconds since the epoch, exactly: `1970-01-01T00:00:00.000001Z`."""
+    moment = _EPOCH + timedelta(microseconds=at_us)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _from_microseconds(value: Any) -> Any:
+    return rfc3339(value) if isinstance(value, int) else value
+
+
+def _only_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("a time as text, such as 2030-01-01T00:00:00Z")
+    return value
+
+
+Time = Annotated[
+    str,
+    BeforeValidator(_from_microseconds),
+    Field(json_schema_extra={"format": "date-time"}, examples=["2026-03-01T09:30:00.000000Z"]),
+]
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$", description="Printable, on one line."),
+]
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0)]
+Epsilon = Annotated[float, Field(gt=0, le=1e6, description="Nats. Above the configured ceiling it is vacuous.")]
+Delta = Annotated[float, Field(gt=0, lt=1)]
+
+
+class PageOf(Answer):
+    """A page; `next_cursor` is null on the last."""
+
+    next_cursor: str | None = Field(description="Pass as `cursor` for the next page; null on the last.")

@@ -1,0 +1,1 @@
+"""Command line, one file a noun. Nothing heavy is imported before a command runs."""

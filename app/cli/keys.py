@@ -1,0 +1,57 @@
+"""`postern keys`: the first key cannot come from the API, so it comes from here."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.session import with_runtime
+
+if TYPE_CHECKING:
+    from app.services.runtime import Runtime
+
+app = typer.Typer(help="Create and revoke keys.", no_args_is_help=True, rich_markup_mode=None)
+_DAY_US = 86_400_000_000
+
+
+class RoleName(StrEnum):
+    steward = "steward"
+    analyst = "analyst"
+    dashboard = "dashboard"
+    auditor = "auditor"
+
+
+@app.command("create")
+def create(
+    role: Annotated[RoleName, typer.Option(help="What the key may do.")],
+    name: Annotated[str, typer.Option(help="Whose key it is.")],
+    expires_days: Annotated[int | None, typer.Option(min=1, max=36_500, help="Days until it expires.")] = None,
+) -> None:
+    """Create a person with a key and print the key alone on standard output. It cannot be shown again."""
+    from app.services.create_key import create_key
+    from app.services.create_principal import create_principal
+
+    async def work(runtime: Runtime) -> str | None:
+        principal = await create_principal(runtime, role=role.value, name=name, created_by=None)
+        expires_us = None if expires_days is None else time.time_ns() // 1000 + expires_days * _DAY_US
+        key = await create_key(runtime, actor=None, principal_id=principal.id, label=name, expires_us=expires_us)
+        return key.token
+
+    typer.echo(with_runtime(work))
+
+
+@app.command("revoke")
+def revoke(key_id: Annotated[str, typer.Argument(help="The middle part of the token, or the token itself.")]) -> None:
+    """Revoke a key. Every worker refuses it within a second."""
+    from app.services.revoke_key import revoke_key
+
+    identifier = key_id.split("_", 2)[1] if key_id.startswith("pstn_") and key_id.count("_") >= 2 else key_id
+
+    async def work(runtime: Runtime) -> None:
+        await revoke_key(runtime, actor=None, key_id=identifier)
+
+    with_runtime(work)
+    typer.echo(f"revoked {identifier}")
