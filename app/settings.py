@@ -66,13 +66,9 @@ class Settings(BaseSettings):
     source_roots: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description=f"absolute directories separated by {os.pathsep!r} or ','"
     )
-    signing_key: SecretStr | None = Field(
-        default=None, min_length=32, description="a secret of at least 32 characters"
-    )
+    signing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     host: str = Field(default="127.0.0.1", pattern=r"^\S+$", description="a host name or an address")
-    port: int = Field(
-        default=8000, ge=0, le=65_535, description="a whole number from 0 to 65535 (0 picks a free port)"
-    )
+    port: int = Field(default=8000, ge=0, le=65_535, description="a whole number from 0 to 65535 (0 picks a free port)")
     log_level: Literal["debug", "info", "warning", "error", "critical"] = Field(
         default="info", description="debug, info, warning, error or critical"
     )
@@ -87,9 +83,7 @@ class Settings(BaseSettings):
     body_bytes_max: Annotated[ByteSize, Field(ge=1024)] = Field(
         default=ByteSize(1024**2), description="a size of at least 1KiB, such as 1MiB"
     )
-    samples_max: int = Field(
-        default=1_000_000, ge=1, le=100_000_000, description="a whole number from 1 to 100000000"
-    )
+    samples_max: int = Field(default=1_000_000, ge=1, le=100_000_000, description="a whole number from 1 to 100000000")
     epsilon_max: float = Field(
         default=20.0, gt=0, allow_inf_nan=False, description="a finite number above 0: more is vacuous"
     )

@@ -152,9 +152,7 @@ def test_a_misspelt_argument_is_refused() -> None:
     assert set(refusal(databse_url="sqlite:///x.db")) == {"POSTERN_DATABSE_URL"}
 
 
-def test_source_roots_split_at_commas_and_path_separators(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_source_roots_split_at_commas_and_path_separators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = (tmp_path / name for name in ("a", "b", "c"))
     monkeypatch.setenv("POSTERN_SOURCE_ROOTS", f"{first}{os.pathsep}{second}, {third},")
     assert Settings().source_roots == (first.resolve(), second.resolve(), third.resolve())
@@ -202,9 +200,7 @@ def test_the_description_names_every_variable_and_keeps_what_is_not_secret() -> 
         redis_url="redis://cache:6379/0",
     ).describe()
     assert set(described) == {variable_name(field) for field in Settings.model_fields}
-    assert described["POSTERN_DATABASE_URL"] == (
-        f"postgresql+psycopg://postern:{MASK}@db:5432/postern?sslmode=require"
-    )
+    assert described["POSTERN_DATABASE_URL"] == (f"postgresql+psycopg://postern:{MASK}@db:5432/postern?sslmode=require")
     assert described["POSTERN_REDIS_URL"] == "redis://cache:6379/0"
     assert described["POSTERN_EMBEDDED_WORKER"] == "false"
     assert described["POSTERN_SIGNING_KEY"] == "not set"
