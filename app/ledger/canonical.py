@@ -1,0 +1,28 @@
+"""One text for one JSON value: keys sorted, no spaces, no NaN. What is hashed is this text, never a parse of it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def canonical_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+NEIGHBOURS = "replace one person"
+
+
+def release_event(
+    *, model: Mapping[str, Any], mechanism: Mapping[str, Any], n: int, unit_rows: int, samples: int
+) -> str:
+    """What happened, apart from what it costs: enough public facts to recompute the charge later."""
+    return canonical_json(
+        {
+            "mechanism": mechanism,
+            "model": model,
+            "n": n,
+            "neighbours": NEIGHBOURS,
+            "samples": samples,
+            "unit_rows": unit_rows,
+        }
+    )

@@ -1,0 +1,92 @@
+"""The six things that can happen to an account, each as a new account and the line that records it.
+
+Pure: storage seals a posting into the chain and saves its account in one transaction. The verifier replays
+sealed lines through the same account rules.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.ledger.account import Account, charge, refund, with_cap
+from app.ledger.amounts import ZERO, Amounts
+from app.ledger.canonical import NEIGHBOURS, canonical_json
+from app.ledger.entry import EntryKind
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """`account` is the state afterwards; its revision is one more than the state it was made from."""
+
+    account: Account
+    kind: EntryKind
+    release: str | None
+    amounts: Amounts
+    event: str
+    actor: str
+    reason: str
+    at_us: int
+
+
+def open_posting(account: Account, *, actor: str, reason: str, at_us: int) -> Posting:
+    """The first line of an account: the budget, the order fixed for it and the capacity that follows."""
+    return _posting(account, "open", None, ZERO, cap_event(account), actor, reason, at_us)
+
+
+def reserve_posting(
+    account: Account, release: str, amounts: Amounts, *, event: str, actor: str, reason: str, at_us: int
+) -> Posting:
+    """Charge before anything is read; `BudgetExhausted` if neither filter admits it."""
+    return _posting(charge(account, amounts), "reserve", release, amounts, event, actor, reason, at_us)
+
+
+def commit_posting(account: Account, release: str, *, actor: str, reason: str, at_us: int) -> Posting:
+    """The reservation became a charge for good: samples are stored. Moves nothing."""
+    return _posting(account, "commit", release, ZERO, "{}", actor, reason, at_us)
+
+
+def void_posting(account: Account, release: str, reserved: Amounts, *, actor: str, reason: str, at_us: int) -> Posting:
+    """Take a reservation back, for a failure that cannot depend on the data and stored nothing."""
+    after = refund(account, reserved)
+    return _posting(after, "void", release, reserved.negated(), "{}", actor, reason, at_us)
+
+
+def access_posting(
+    account: Account, release: str, amounts: Amounts, *, event: str, actor: str, reason: str, at_us: int
+) -> Posting:
+    """Charge an analyst for a prefix, or for the difference to a longer one."""
+    return _posting(charge(account, amounts), "access", release, amounts, event, actor, reason, at_us)
+
+
+def cap_posting(account: Account, *, epsilon: float, delta: float, actor: str, reason: str, at_us: int) -> Posting:
+    """Another cap from here on; the order and what is spent stay."""
+    after = with_cap(account, epsilon=epsilon, delta=delta)
+    return _posting(after, "cap", None, ZERO, cap_event(after), actor, reason, at_us)
+
+
+def cap_event(account: Account) -> str:
+    facts: Mapping[str, Any] = {
+        "analyst": account.analyst,
+        "capacity_nano": account.capacity_nano,
+        "dataset": account.dataset,
+        "delta": account.delta,
+        "epsilon": account.epsilon,
+        "neighbours": NEIGHBOURS,
+        "order": account.order,
+        "slack_delta": account.slack_delta,
+    }
+    return canonical_json(facts)
+
+
+def _posting(
+    account: Account,
+    kind: EntryKind,
+    release: str | None,
+    amounts: Amounts,
+    event: str,
+    actor: str,
+    reason: str,
+    at_us: int,
+) -> Posting:
+    after = replace(account, revision=account.revision + 1)
+    return Posting(after, kind, release, amounts, event, actor, reason, at_us)

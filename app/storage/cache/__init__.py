@@ -1,0 +1,18 @@
+"""What makes many workers fast and keeps them in step; never the truth, and safe to lose at any moment."""
+
+from app.storage.cache.memory import MemoryCache
+from app.storage.cache.protocol import Cache, FailureHook, Message
+
+__all__ = ["Cache", "FailureHook", "MemoryCache", "Message", "open_cache"]
+
+
+def open_cache(url: str | None, *, namespace: str = "postern:v1", on_failure: FailureHook | None = None) -> Cache:
+    """Redis at `redis://…` or, without an address, this process's own memory.
+
+    Deployments that share a Redis but not a database need different namespaces.
+    """
+    if url is None:
+        return MemoryCache()
+    from app.storage.cache.redis import RedisCache  # loaded only where it is used
+
+    return RedisCache(url, namespace=namespace, on_failure=on_failure)

@@ -1,0 +1,162 @@
+"""The cache in Redis or Valkey. Every failure is soft, short and counted.
+
+Timeouts are a quarter of a second and nothing is retried within a call; after a failure the breaker answers for
+Redis until a later call finds it back.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from app.errors import InvalidInput
+from app.storage.cache.breaker import Breaker
+from app.storage.cache.mailbox import LOST, Mailbox
+from app.storage.cache.protocol import FailureHook, Message
+
+T = TypeVar("T")
+
+TIMEOUT_S = 0.25
+COOLDOWN_S = 0.5
+_QUIET_S = 1.0
+_SILENT_S = 4.0
+_MAX_CONNECTIONS = 64
+
+
+class RedisCache:
+    """Keys and channels live under `namespace`, so that `clear` touches nothing else."""
+
+    def __init__(self, url: str, *, namespace: str = "postern:v1", on_failure: FailureHook | None = None) -> None:
+        try:
+            self._client: Redis = Redis.from_url(
+                url,
+                socket_timeout=TIMEOUT_S,
+                socket_connect_timeout=TIMEOUT_S,
+                max_connections=_MAX_CONNECTIONS,
+                retry=Retry(NoBackoff(), 0),
+            )
+        except ValueError:
+            raise InvalidInput("redis_url", "redis://host:port/number") from None
+        self._namespace = namespace
+        self._on_failure = on_failure
+        self._breaker = Breaker(time.monotonic, COOLDOWN_S)
+
+    async def get(self, key: str) -> bytes | None:
+        if not self._breaker.allows():
+            return None
+        found: Awaitable[Any] = self._client.get(self._key(key))
+        value: bytes | None = await self._softly("get", found, None)
+        return value
+
+    async def put(self, key: str, value: bytes, ttl_s: float) -> bool:
+        if not ttl_s > 0 or not self._breaker.allows():
+            return False
+        lifetime_ms = max(1, int(ttl_s * 1000))
+        stored = self._client.set(self._key(key), value, px=lifetime_ms)
+        return bool(await self._softly("put", stored, False))
+
+    async def delete(self, *keys: str) -> bool:
+        if not keys:
+            return True
+        if not self._breaker.allows():
+            return False
+        removed = self._client.unlink(*map(self._key, keys))
+        return await self._softly("delete", removed, None) is not None
+
+    async def publish(self, channel: str, body: bytes) -> bool:
+        if not self._breaker.allows():
+            return False
+        sent = self._client.publish(self._key(channel), body)
+        return await self._softly("publish", sent, None) is not None
+
+    @asynccontextmanager
+    async def subscribe(self, *channels: str) -> AsyncIterator[AsyncIterator[Message]]:
+        """Waits for the subscription to be confirmed, unless Redis is away: then it begins with `lost`."""
+        mailbox, ready = Mailbox(), asyncio.Event()
+        pump = asyncio.create_task(self._pump(channels, mailbox, ready))
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ready.wait(), 2 * TIMEOUT_S)
+            yield mailbox.messages()
+        finally:
+            pump.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await pump
+
+    async def ping(self) -> bool:
+        """Asks Redis itself, whatever the breaker thinks."""
+        return bool(await self._softly("ping", self._client.ping(), False))
+
+    async def clear(self) -> None:
+        if self._breaker.allows():
+            await self._softly("clear", self._clear(), None)
+
+    async def close(self) -> None:
+        with contextlib.suppress(RedisError, OSError):
+            await self._client.aclose()
+
+    def _key(self, key: str) -> str:
+        return f"{self._namespace}:{key}"
+
+    async def _softly(self, operation: str, call: Awaitable[T], otherwise: T) -> T:
+        try:
+            result = await call
+        except (RedisError, OSError, TimeoutError):
+            self._breaker.failed()
+            self._failed(operation)
+            return otherwise
+        self._breaker.succeeded()
+        return result
+
+    def _failed(self, operation: str) -> None:
+        if self._on_failure is not None:
+            self._on_failure(operation)
+
+    async def _clear(self) -> None:
+        batch: list[bytes] = []
+        async for key in self._client.scan_iter(match=f"{self._namespace}:*", count=500):
+            batch.append(key)
+            if len(batch) == 500:
+                await self._client.unlink(*batch)
+                batch.clear()
+        if batch:
+            await self._client.unlink(*batch)
+
+    async def _pump(self, channels: tuple[str, ...], mailbox: Mailbox, ready: asyncio.Event) -> None:
+        """Keep one subscription alive; every reconnection, and a first one that came late, tells `LOST`."""
+        first = True
+        while True:
+            pubsub: Any = self._client.pubsub()
+            try:
+                await pubsub.subscribe(*map(self._key, channels))
+                if not first:
+                    mailbox.deliver(LOST)
+                ready.set()
+                await self._listen(pubsub, mailbox)
+            except (RedisError, OSError, TimeoutError):
+                self._failed("subscribe")
+            finally:
+                with contextlib.suppress(RedisError, OSError):
+                    await pubsub.aclose()
+            first = False
+            await asyncio.sleep(COOLDOWN_S)
+
+    async def _listen(self, pubsub: Any, mailbox: Mailbox) -> None:
+        """Deliver until the connection breaks, or says nothing for so long that it must be broken."""
+        heard = time.monotonic()
+        while time.monotonic() - heard < _SILENT_S:
+            message = await pubsub.get_message(timeout=_QUIET_S)
+            if message is None:
+                await pubsub.ping()
+                continue
+            heard = time.monotonic()
+            if message["type"] == "message":
+                name = message["channel"].decode().removeprefix(f"{self._namespace}:")
+                mailbox.deliver(Message(name, message["data"]))

@@ -1,0 +1,169 @@
+"""Connections and transactions: one snapshot to read, one committed change to write, on either engine.
+
+`read()` sees a single snapshot (SQLite's deferred transaction, PostgreSQL's REPEATABLE READ, read only).
+`write()` commits when its block ends and rolls back if it raises. On SQLite it begins IMMEDIATE, so it never has
+to be upgraded and repeated, and writers of one process queue in order on a lock; on PostgreSQL it is READ
+COMMITTED and rows are locked explicitly, accounts in sorted order and the ledger's head last.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from typing import Any
+
+import psycopg
+from sqlalchemy import event, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from app.errors import Unavailable
+from app.storage.database_url import (
+    BUSY_TIMEOUT_S,
+    CONNECT_TIMEOUT_S,
+    is_sqlite,
+    parse_database_url,
+    prepare_sqlite_file,
+)
+
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+# Primary result codes that say "not now" rather than "wrong statement".
+_SQLITE_AWAY = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+
+# At debug level the driver logs statements together with their parameters: key hashes and samples.
+logging.getLogger("aiosqlite").setLevel(logging.WARNING)
+
+
+class Database:
+    """One pool for a process. Used from one event loop."""
+
+    def __init__(self, url: URL, engine: AsyncEngine) -> None:
+        self.url = url
+        self.is_sqlite = is_sqlite(url)
+        self._engine = engine
+        self._write_lock: AbstractAsyncContextManager[Any] = asyncio.Lock() if self.is_sqlite else nullcontext()
+        if self.is_sqlite:
+            self._readers = engine
+            self._writers = engine.execution_options(postern_write=True)
+        else:
+            self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            self._writers = engine
+
+    @classmethod
+    def open(cls, url: str, *, pool_size: int = 10) -> "Database":
+        """Connects lazily: a database that is away is noticed by the first use, as `Unavailable`."""
+        parsed = parse_database_url(url)
+        engine = _sqlite(parsed, pool_size) if is_sqlite(parsed) else _postgres(parsed, pool_size)
+        return cls(parsed, engine)
+
+    async def dispose(self) -> None:
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A snapshot; whatever the block does is rolled back."""
+        with _translated():
+            async with self._readers.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that is committed, durably, when the block ends.
+
+        If the connection breaks during the commit itself the outcome is unknown to the caller, who gets
+        `Unavailable`; repeating the request with the same idempotency key settles it.
+        """
+        with _translated():
+            async with self._write_lock, self._writers.begin() as connection:
+                yield connection
+
+    async def ping(self) -> None:
+        """Raises `Unavailable` if the database does not answer."""
+        async with self.read() as connection:
+            await connection.execute(text("SELECT 1"))
+
+
+def _sqlite(url: URL, pool_size: int) -> AsyncEngine:
+    prepare_sqlite_file(url)
+    engine = create_async_engine(
+        url,
+        hide_parameters=True,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=BUSY_TIMEOUT_S,
+        connect_args={"timeout": BUSY_TIMEOUT_S},
+    )
+    prepare_sqlite_connections(engine.sync_engine)
+    return engine
+
+
+def prepare_sqlite_connections(engine: Any) -> None:
+    """Transactions under our own control: the driver would begin late, deferred, and not at all for DDL."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in _PRAGMAS:
+            cursor.execute(pragma)
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Any) -> None:
+        immediate = connection.get_execution_options().get("postern_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _postgres(url: URL, pool_size: int) -> AsyncEngine:
+    return create_async_engine(
+        url,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=BUSY_TIMEOUT_S,
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "application_name": "postern",
+            "options": f"-c lock_timeout={BUSY_TIMEOUT_S}s -c idle_in_transaction_session_timeout=120s",
+        },
+    )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except PoolTimeout:
+        raise Unavailable("all database connections are in use") from None
+    except DBAPIError as error:
+        if not is_away(error):
+            raise
+        raise Unavailable("the database is not answering") from error
+
+
+def is_away(error: DBAPIError) -> bool:
+    """True if trying again may help: connection refused or lost, server shutting down, lock or deadlock, disk."""
+    cause = error.orig
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", None)
+        return error.connection_invalidated or (code is not None and code & 0xFF in _SQLITE_AWAY)
+    return error.connection_invalidated or isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)

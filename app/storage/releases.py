@@ -1,0 +1,169 @@
+"""Releases and the leases under which workers make them.
+
+Stages of a pending release: `reserved` (nothing read yet), `reading` (rows may have been read), `stored` (samples
+on disk and charged for good, waiting for their public tick). A finished one is `done` and immutable.
+Whoever holds the lease's token may change it, nobody else: a worker that lost its lease finds out by False.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.ledger.canonical import canonical_json
+from app.storage.paging import Page, newest_first, page_of
+from app.storage.tables import releases
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """`model`, `mechanism` and `cost` are JSON from public numbers; `reason` says why one was withdrawn."""
+
+    id: str
+    dataset_id: str
+    created_by: str
+    model: Mapping[str, Any]
+    mechanism: Mapping[str, Any]
+    cost: Mapping[str, Any]
+    n: int
+    unit_rows: int
+    data_version: int
+    created_us: int
+    due_us: int = 0
+    status: str = "pending"
+    stage: str = "reserved"
+    reason: str | None = None
+    attempts: int = 0
+    lease_token: str | None = None
+    lease_until_us: int | None = None
+    published_us: int | None = None
+
+
+async def insert_release(connection: AsyncConnection, release: Release) -> None:
+    values = {name: getattr(release, name) for name in Release.__dataclass_fields__}
+    for name in ("model", "mechanism", "cost"):
+        values[name] = canonical_json(values[name])
+    await connection.execute(insert(releases).values(values))
+
+
+async def get_release(connection: AsyncConnection, release_id: str) -> Release | None:
+    row = (await connection.execute(select(releases).where(releases.c.id == release_id))).one_or_none()
+    return None if row is None else _record(row)
+
+
+async def page_releases(
+    connection: AsyncConnection,
+    *,
+    datasets: Collection[str] | None = None,
+    status: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[Release]:
+    """Newest first, of the given datasets; of all if None."""
+    statement = select(releases)
+    if datasets is not None:
+        statement = statement.where(releases.c.dataset_id.in_(sorted(datasets)))
+    if status is not None:
+        statement = statement.where(releases.c.status == status)
+    statement = newest_first(statement, releases.c.created_us, releases.c.id, cursor, limit)
+    found = [_record(row) for row in await connection.execute(statement)]
+    return page_of(found, limit, lambda item: (item.created_us, item.id))
+
+
+async def list_unfinished(connection: AsyncConnection) -> tuple[Release, ...]:
+    """Everything pending, oldest first, leased or not."""
+    statement = select(releases).where(releases.c.status == "pending").order_by(releases.c.due_us, releases.c.id)
+    return tuple(_record(row) for row in await connection.execute(statement))
+
+
+async def claim_next(connection: AsyncConnection, *, now_us: int, token: str, lease_us: int) -> Release | None:
+    """Take the pending release that is due longest and that nobody works on; None if there is none.
+
+    A lease ends at its time. One that ends later than any lease given out now could is also void: the clock
+    was moved back. Working twice is wasteful but harmless, since only the latest token can store or publish.
+    """
+    free = or_(
+        releases.c.lease_until_us.is_(None),
+        releases.c.lease_until_us <= now_us,
+        releases.c.lease_until_us > now_us + 2 * lease_us,
+    )
+    chosen = (
+        select(releases.c.id)
+        .where(releases.c.status == "pending", releases.c.due_us <= now_us, free)
+        .order_by(releases.c.due_us, releases.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    release_id = (await connection.execute(chosen)).scalar_one_or_none()
+    if release_id is None:
+        return None
+    statement = (
+        update(releases)
+        .where(releases.c.id == release_id)
+        .values(lease_token=token, lease_until_us=now_us + lease_us, attempts=releases.c.attempts + 1)
+        .returning(*releases.c)
+    )
+    return _record((await connection.execute(statement)).one())
+
+
+async def renew_lease(connection: AsyncConnection, release_id: str, token: str, until_us: int) -> bool:
+    return await _change(connection, release_id, token, lease_until_us=until_us)
+
+
+async def enter_stage(connection: AsyncConnection, release_id: str, token: str, stage: str) -> bool:
+    return await _change(connection, release_id, token, stage=stage)
+
+
+async def publish(connection: AsyncConnection, release_id: str, token: str, at_us: int) -> bool:
+    return await _change(
+        connection,
+        release_id,
+        token,
+        status="published",
+        stage="done",
+        published_us=at_us,
+        lease_token=None,
+        lease_until_us=None,
+    )
+
+
+async def withdraw(connection: AsyncConnection, release_id: str, token: str, reason: str) -> bool:
+    """`reason` is a code for the steward and must not depend on the data."""
+    return await _change(
+        connection,
+        release_id,
+        token,
+        status="withdrawn",
+        stage="done",
+        reason=reason,
+        lease_token=None,
+        lease_until_us=None,
+    )
+
+
+async def postpone(connection: AsyncConnection, release_id: str, token: str, due_us: int) -> bool:
+    """Give the lease back, to be claimed again from `due_us` on: a retry, or the wait for a public tick."""
+    return await _change(connection, release_id, token, due_us=due_us, lease_token=None, lease_until_us=None)
+
+
+async def _change(connection: AsyncConnection, release_id: str, token: str, **values: Any) -> bool:
+    statement = (
+        update(releases)
+        .where(
+            releases.c.id == release_id,
+            releases.c.lease_token == token,
+            releases.c.status == "pending",
+        )
+        .values(values)
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+def _record(row: Row[Any]) -> Release:
+    values = dict(row._mapping)
+    for name in ("model", "mechanism", "cost"):
+        values[name] = json.loads(values[name])
+    return Release(**values)

@@ -1,0 +1,58 @@
+"""Drawn samples, written once: float64, little-endian, one sample after another."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.storage.tables import sample_sets
+
+_FLOAT = np.dtype("<f8")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSetRecord:
+    """`body` is what caches carry too; it does not print."""
+
+    release_id: str
+    samples: int
+    parameters: int
+    body: bytes = field(repr=False)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The samples as a read-only array of shape (samples, parameters), without a copy."""
+        return np.frombuffer(self.body, dtype=_FLOAT).reshape(self.samples, self.parameters)
+
+
+def record_of(release_id: str, values: NDArray[np.float64]) -> SampleSetRecord:
+    samples, parameters = values.shape
+    return SampleSetRecord(release_id, samples, parameters, np.ascontiguousarray(values, _FLOAT).tobytes())
+
+
+async def insert_samples(connection: AsyncConnection, record: SampleSetRecord) -> None:
+    """A second set for the same release is an integrity error, whoever tries."""
+    values: dict[str, Any] = {
+        "release_id": record.release_id,
+        "samples": record.samples,
+        "parameters": record.parameters,
+        "body": record.body,
+    }
+    await connection.execute(insert(sample_sets).values(values))
+
+
+async def get_samples(connection: AsyncConnection, release_id: str) -> SampleSetRecord | None:
+    statement = select(sample_sets).where(sample_sets.c.release_id == release_id)
+    row = (await connection.execute(statement)).one_or_none()
+    if row is None:
+        return None
+    return SampleSetRecord(row.release_id, row.samples, row.parameters, bytes(row.body))
+
+
+async def has_samples(connection: AsyncConnection, release_id: str) -> bool:
+    """Whether anything was stored: a reservation may be voided only if not."""
+    statement = select(sample_sets.c.release_id).where(sample_sets.c.release_id == release_id)
+    return (await connection.execute(statement)).one_or_none() is not None
