@@ -1,0 +1,118 @@
+"""A compiled expression: checked once from public numbers, then evaluated over any samples without errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.decisions.expressions.limits import MAGNITUDE_MAX
+from app.core.decisions.expressions.operations import COMPARISONS, JOINS_CONDITIONS, OPERATIONS, Values
+from app.core.decisions.expressions.parser import parse
+from app.core.decisions.expressions.ranges import OutOfDomain, Range
+from app.core.decisions.expressions.tree import Node, Tree
+from app.core.families.parameters import Parameter
+from app.errors import InvalidExpression, InvalidQuery
+
+# Samples evaluated at a time: keeps at most NODES_MAX arrays of this length alive, whatever the sample count.
+CHUNK = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Values over samples, and the public range `[lower, upper]` that contains all of them.
+
+    Text and parameters decide everything else, so they alone make two expressions equal.
+    """
+
+    text: str
+    parameters: tuple[Parameter, ...]
+    tree: Tree = field(compare=False, repr=False)
+    ranges: tuple[Range, ...] = field(compare=False, repr=False)
+
+    @property
+    def lower(self) -> float:
+        return self.ranges[-1][0]
+
+    @property
+    def upper(self) -> float:
+        return self.ranges[-1][1]
+
+    @property
+    def nodes(self) -> int:
+        return len(self.tree)
+
+    def values(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """One value per sample; `columns` are the parameters' samples, inside their public ranges."""
+        size = len(columns[0])
+        result = np.empty(size)
+        with np.errstate(all="ignore"):  # vector libraries raise flags spuriously; ranges exclude real ones
+            for start in range(0, size, CHUNK):
+                part = slice(start, start + CHUNK)
+                result[part] = self._evaluate([column[part] for column in columns])
+        return result
+
+    def _evaluate(self, columns: Sequence[NDArray[np.float64]]) -> Values:
+        slots: list[Any] = []
+        for node, reach in zip(self.tree, self.ranges, strict=True):
+            if node.operation == "number":
+                slots.append(np.float64(node.number))
+            elif node.operation == "parameter":
+                slots.append(columns[node.parameter])
+            else:
+                operation = OPERATIONS[node.operation]
+                value = operation.apply(*[slots[index] for index in node.arguments])
+                if operation.clipped:
+                    value = np.minimum(np.maximum(value, reach[0]), reach[1])
+                slots.append(value)
+        result: Values = slots[-1]
+        return result
+
+
+def compile_expression(text: object, parameters: Sequence[Parameter], field: str) -> Expression:
+    """Parses and checks `text`. Raises InvalidExpression naming `field` and a position.
+
+    Every refusal follows from the text and the parameters' public ranges; evaluation cannot fail.
+    """
+    if not isinstance(text, str):
+        raise InvalidQuery(field, "an expression as text")
+    columns = {parameter.name: index for index, parameter in enumerate(parameters)}
+    tree = parse(text, columns, field)
+    ranges: list[Range] = []
+    conditions: list[bool] = []
+    for node in tree:
+        conditions.append(_is_condition(node, conditions, field))
+        ranges.append(_range_of(node, ranges, parameters, field))
+    return Expression(text, tuple(parameters), tree, tuple(ranges))
+
+
+def _is_condition(node: Node, known: Sequence[bool], field: str) -> bool:
+    if node.operation == "where" and not known[node.arguments[0]]:
+        expected = "a comparison as the first argument of where, or several joined with *, min or max"
+        raise InvalidExpression(field, expected, node.position)
+    if node.operation in JOINS_CONDITIONS:
+        return all(known[index] for index in node.arguments)
+    return node.operation in COMPARISONS
+
+
+def _range_of(node: Node, known: Sequence[Range], parameters: Sequence[Parameter], field: str) -> Range:
+    try:
+        reach = _unlimited_range(node, known, parameters)
+    except OutOfDomain as error:
+        raise InvalidExpression(field, error.expected, node.position) from None
+    except OverflowError:
+        reach = (-np.inf, np.inf)
+    if not (reach[0] >= -MAGNITUDE_MAX and reach[1] <= MAGNITUDE_MAX):
+        expected = f"a result of size at most {MAGNITUDE_MAX:g} over the parameters' public ranges"
+        raise InvalidExpression(field, expected, node.position)
+    return reach
+
+
+def _unlimited_range(node: Node, known: Sequence[Range], parameters: Sequence[Parameter]) -> Range:
+    if node.operation == "number":
+        return node.number, node.number
+    if node.operation == "parameter":
+        parameter = parameters[node.parameter]
+        return float(parameter.lower), float(parameter.upper)
+    return OPERATIONS[node.operation].reach(*[known[index] for index in node.arguments])

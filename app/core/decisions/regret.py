@@ -1,0 +1,95 @@
+"""How much worse than the best possible response an answer can be, with a stated confidence (PRIVACY §6).
+
+The samples are N independent draws from the released posterior (tempered, on its public grid); U(r) is the
+expected utility under it, in [0, 1] units, and the regret of a response r̂ is max_r U(r) − U(r̂). Each bound
+holds with probability at least 1 − δ over the draws **for a question fixed before any answer is seen**, and is
+computed from N, δ and the question alone: it says nothing about the samples.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+FIXED = "for a question fixed in advance"
+
+# Rounds every bound up, past the last-digit errors of log, sqrt and the inverse beta function.
+UPWARD = 1 + 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """In units of the utility's range; `method` names the argument it rests on."""
+
+    value: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    bound: float
+    confidence: float
+    method: str
+
+
+def bound_mean(samples: int, delta: float) -> Bound:
+    """Squared loss: U(r) = 1 − Var z − (r − E z)², so the regret of the mean z̄ is exactly (z̄ − E z)².
+
+    z ∈ [0, 1], so Hoeffding gives |z̄ − E z| ≤ sqrt(ln(2/δ)/(2N)); squared, ln(2/δ)/(2N).
+    """
+    value = math.log(2 / delta) / (2 * samples)
+    return Bound(_clipped(value), f"Hoeffding's inequality for the mean, {FIXED}")
+
+
+def bound_quantiles(levels: Sequence[tuple[Fraction, float]], samples: int, delta: float) -> Bound:
+    """Σ weight × pinball loss over (τ, weight): the deviations add, each given an equal share of δ."""
+    share = delta / len(levels)
+    value = sum(weight * _quantile_deviation(tau, samples, share) for tau, weight in levels)
+    name = "distribution of the order statistic" + ("s" if len(levels) > 1 else "")
+    return Bound(_clipped(value), f"beta {name}, {FIXED}")
+
+
+def rank_of(tau: Fraction, samples: int) -> int:
+    """⌈τN⌉, exactly: the rank of the smallest minimiser of the summed pinball loss."""
+    return -(-tau.numerator * samples // tau.denominator)
+
+
+@lru_cache(maxsize=4_096)
+def _quantile_deviation(tau: Fraction, samples: int, delta: float) -> float:
+    """Bounds E ρ_τ(z − r̂) − min_r E ρ_τ(z − r) for r̂ the order statistic of rank m = ⌈τN⌉, z ∈ [0, 1].
+
+    Let F be the distribution function of z, F⁻(v) = inf{t : F(t) ≥ v} and r° = F⁻(τ). The loss L(r) is convex
+    with slope F(r) − τ, so L(r̂) − L(r°) is the integral of F − τ from r° to r̂. Write the draws as F⁻(V_i)
+    with V_i independent uniform; then r̂ = F⁻(V) for V = V_(m), which has the Beta(m, N−m+1) distribution.
+      V ≥ τ: on [r°, r̂), τ ≤ F < V, so the integral is at most V − τ.
+      V < τ: on [r̂, r°), V ≤ F < τ, so it is at most τ − V.
+    Hence the regret is at most |V − τ|, whatever F (atoms of the grid included), and with probability 1 − δ
+    V lies between the δ/2 and 1 − δ/2 quantiles of its distribution.
+    """
+    from scipy.special import betainccinv, betaincinv  # two thirds of a second: not at start-up
+
+    m = rank_of(tau, samples)
+    centre = float(tau)
+    low = float(betaincinv(m, samples - m + 1, delta / 2))
+    high = float(betainccinv(m, samples - m + 1, delta / 2))
+    return max(high - centre, centre - low)
+
+
+def bound_finite(widths: Sequence[float], samples: int, delta: float) -> Bound:
+    """A finite set R of responses whose utilities lie in public intervals of these widths (each at most 1).
+
+    Let a be the best response and â the chosen one. Their sample means satisfy Û(â) ≥ Û(a), so
+    U(a) − U(â) ≤ (U − Û)(a) − (U − Û)(â): the error of one mean of u_a − u_b over the draws, with b = â.
+    u_a − u_b lies in an interval of length w_a + w_b, so Hoeffding (one side) and a union over the |R| − 1
+    possible b give (w_a + w_b)·sqrt(ln((|R|−1)/δ)/(2N)), at most its value for the two widest. With all widths
+    1 this is 2·sqrt(ln((|R|−1)/δ)/(2N)), below the 2·sqrt(ln(2|R|/δ)/(2N)) that bounds every mean by itself.
+    """
+    widest = sum(sorted(widths)[-2:])
+    value = widest * math.sqrt(math.log((len(widths) - 1) / delta) / (2 * samples))
+    return Bound(_clipped(value), f"Hoeffding's inequality over {len(widths)} responses, {FIXED}")
+
+
+def _clipped(value: float) -> float:
+    """No utility range is exceeded, so no regret is above 1."""
+    return min(1.0, value * UPWARD)

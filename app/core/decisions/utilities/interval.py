@@ -1,0 +1,49 @@
+"""`{"kind": "interval", "level": 0.9}`: a credible interval [a, b] under the interval (Winkler) score.
+
+With α = 1 − level the score is (b − a) + (2/α)·(a − g)₊ + (2/α)·(g − b)₊, smaller is better. It equals
+(2/α)·[ρ_{α/2}(g − a) + ρ_{1−α/2}(g − b)], so the two ends separate and the summed score is least at the α/2
+and 1 − α/2 quantiles. It is convex in (a, b, g), so on lower ≤ a ≤ b ≤ upper it is largest at a corner:
+(2/α)·(upper − lower), an interval of no width at the wrong end. Hence
+    u = 1 − [ρ_{α/2}(g − a) + ρ_{1−α/2}(g − b)]/(upper − lower)  ∈ [0, 1].
+Tie rule: the smallest maximising a, and the smallest maximising b.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from app.core.decisions.estimands import Estimand
+from app.core.decisions.regret import Bound, bound_quantiles, rank_of
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import read_fraction, refuse_unknown
+from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.families.parameters import Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    estimand: Estimand
+    level: Fraction
+
+    @property
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        return (1 - self.level) / 2, (1 + self.level) / 2
+
+    def decide(self, samples: SampleSet) -> Decision:
+        values = self.estimand.distribution(samples)
+        response, loss = [], 0.0
+        for tau in self._ends:
+            rank = rank_of(tau, values.size)
+            response.append(values.order_statistic(rank))
+            loss += values.pinball_loss(rank, float(tau))
+        return Decision(response, in_unit(1 - loss))
+
+    def regret(self, samples: int, delta: float) -> Bound:
+        return bound_quantiles([(tau, 1.0) for tau in self._ends], samples, delta)
+
+
+def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Interval:
+    refuse_unknown("utility", spec, {"kind", "level"})
+    level = read_fraction("utility.level", spec.get("level"))
+    return Interval(require_estimand(estimand, "interval"), level)

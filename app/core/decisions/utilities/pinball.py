@@ -1,0 +1,43 @@
+"""`{"kind": "pinball", "tau": 0.9}`: u = 1 − ρ_τ(g − r)/((upper − lower)·max(τ, 1−τ)). Answer: the τ-quantile.
+
+ρ_τ(x) = max(τx, (τ−1)x). The response is the order statistic of rank ⌈τk⌉, τ read as the decimal written.
+Tie rule: if τk is whole, every point from rank τk to the next is a maximiser; the response is the smallest.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from app.core.decisions.estimands import Estimand
+from app.core.decisions.regret import Bound, bound_quantiles, rank_of
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import read_fraction, refuse_unknown
+from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.families.parameters import Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Pinball:
+    estimand: Estimand
+    tau: Fraction
+
+    @property
+    def _scale(self) -> float:
+        """The largest loss on [0, 1]."""
+        return float(max(self.tau, 1 - self.tau))
+
+    def decide(self, samples: SampleSet) -> Decision:
+        values = self.estimand.distribution(samples)
+        rank = rank_of(self.tau, values.size)
+        loss = values.pinball_loss(rank, float(self.tau))
+        return Decision(values.order_statistic(rank), in_unit(1 - loss / self._scale))
+
+    def regret(self, samples: int, delta: float) -> Bound:
+        return bound_quantiles([(self.tau, 1 / self._scale)], samples, delta)
+
+
+def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Pinball:
+    refuse_unknown("utility", spec, {"kind", "tau"})
+    tau = read_fraction("utility.tau", spec.get("tau"))
+    return Pinball(require_estimand(estimand, "pinball"), tau)

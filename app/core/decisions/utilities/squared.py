@@ -1,0 +1,30 @@
+"""`{"kind": "squared"}`: u = 1 − ((g − r)/(upper − lower))². The response is the mean, the only maximiser."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.decisions.estimands import Estimand
+from app.core.decisions.regret import Bound, bound_mean
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import refuse_unknown
+from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.families.parameters import Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    estimand: Estimand
+
+    def decide(self, samples: SampleSet) -> Decision:
+        """At the mean the summed loss is k times the variance."""
+        values = self.estimand.distribution(samples)
+        return Decision(values.mean, in_unit(1 - values.variance))
+
+    def regret(self, samples: int, delta: float) -> Bound:
+        return bound_mean(samples, delta)
+
+
+def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Squared:
+    refuse_unknown("utility", spec, {"kind"})
+    return Squared(require_estimand(estimand, "squared"))

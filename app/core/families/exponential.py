@@ -1,0 +1,135 @@
+"""One-parameter exponential families h(x)·exp(η(θ)T(x) − A(θ)) on a public finite grid.
+
+The posterior of m records with Σ T = t, at temperature τ, is the table
+
+    w_k ∝ exp(log prior_k + τ·(η_k·t − A_k·m)),   k = 1 … K,
+
+and one person's change moves (t, m) along a direction d = (Δt, Δm). Neighbouring relation everywhere: the same
+n people, one person's rows replaced. Everything here comes from public numbers; only (t, m) is private.
+"""
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.families.parameters import Parameter
+from app.core.statistics import StatisticRequest
+
+Array = NDArray[np.float64]
+Direction = tuple[int, int]
+
+GRID_POINTS_MAX = 2**16
+GRID_POINTS_MIN = 65
+POINTS_PER_SD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PublicGrid:
+    """K points in increasing order of η, with what the analysis needs at each.
+
+    `mean` is A′(η), the expected statistic of one record; it rises with η. `log_prior` includes the width of the
+    cell a point stands for.
+    """
+
+    theta: Array
+    eta: Array
+    partition: Array
+    mean: Array
+    log_prior: Array
+    temperature: float
+
+    @property
+    def size(self) -> int:
+        return len(self.theta)
+
+    def change(self, direction: Direction) -> Array:
+        """b(θ_k) = τ·(η_k·Δt − A_k·Δm): the log-likelihood ratio of a change, at every point."""
+        moved_sum, moved_rows = direction
+        return self.temperature * (self.eta * moved_sum - self.partition * moved_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class GridConstants:
+    """The same constants as integers in units of 2⁻⁸⁰; the sampler adds these, exactly."""
+
+    eta: list[int]
+    partition: list[int]
+    log_prior: list[int]
+
+
+class ExponentialModel(Protocol):
+    """A family with its prior, trim and column: pure data, validated before anything is read."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def column(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+    @property
+    def statistic(self) -> StatisticRequest: ...
+    @property
+    def statistic_range(self) -> tuple[int, int]:
+        """Smallest and largest value of T for one record, on its integer lattice."""
+        ...
+
+    @property
+    def lipschitz(self) -> float:
+        """The papers' L = sup_θ,x |ℓ_θ(x) − ℓ_θ(y)| bound for ρ = 1, shown beside ours and never charged."""
+        ...
+
+    def as_json(self) -> dict[str, Any]: ...
+    def grid(self, rows_max: int, temperature: float) -> PublicGrid: ...
+    def constants(self, grid: PublicGrid) -> GridConstants: ...
+
+
+def grid_size(width: float, narrowest_sd: float) -> int:
+    """Points for a range of `width` in the stabilised coordinate, at least three to the narrowest posterior sd."""
+    wanted = int(np.ceil(POINTS_PER_SD * width / narrowest_sd)) + 1
+    return min(max(wanted, GRID_POINTS_MIN), GRID_POINTS_MAX)
+
+
+def person_corners(statistic_range: tuple[int, int], unit_rows: int) -> list[tuple[int, int]]:
+    """Extreme (Σ T, rows) of one person who has between 1 and `unit_rows` rows."""
+    low, high = statistic_range
+    return sorted({(rows * edge, rows) for rows in (1, unit_rows) for edge in (low, high)})
+
+
+def person_points(statistic_range: tuple[int, int], unit_rows: int) -> list[tuple[int, int]]:
+    """Every (Σ T, rows) one person can have, for small enumerations."""
+    low, high = statistic_range
+    return [(t, rows) for rows in range(1, unit_rows + 1) for t in range(rows * low, rows * high + 1)]
+
+
+def directions(statistic_range: tuple[int, int], unit_rows: int) -> list[Direction]:
+    """Changes d = new − old at which the cost of one person can be largest, up to sign.
+
+    For fixed α the divergence D_α(P_v ‖ P_{v+d}) = C((1−α)d)/(α−1) + C(d) is convex in d, so its supremum over
+    all changes is reached at a vertex of the polytope of differences, a difference of corners.
+    """
+    corners = person_corners(statistic_range, unit_rows)
+    found: set[Direction] = set()
+    for old, new in itertools.permutations(corners, 2):
+        change = (new[0] - old[0], new[1] - old[1])
+        if (-change[0], -change[1]) not in found:
+            found.add(change)
+    return sorted(d for d in found if not _inside_hull(d, found))
+
+
+def _inside_hull(d: Direction, candidates: set[Direction]) -> bool:
+    """Whether d is a convex combination of two other candidates (or their negatives)."""
+    others = [c for c in candidates if c != d]
+    others += [(-c[0], -c[1]) for c in candidates if c != d]
+    for a, b in itertools.combinations(others, 2):
+        cross = a[0] * b[1] - a[1] * b[0]
+        if cross == 0:
+            continue
+        first = Fraction(d[0] * b[1] - d[1] * b[0], cross)
+        second = Fraction(a[0] * d[1] - a[1] * d[0], cross)
+        if first >= 0 and second >= 0 and first + second <= 1:
+            return True
+    return any(a[0] * d[1] == a[1] * d[0] and abs(a[0]) + abs(a[1]) > abs(d[0]) + abs(d[1]) for a in others)

@@ -1,0 +1,38 @@
+"""Logarithms as exact integers: round(2^bits · log x), for doubles x > 0."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from mpmath.libmp import from_float, from_rational, mpf_log, to_fixed
+
+LOG_BITS = 80
+"""Fraction bits of every constant the sampler and the analysis share (PRIVACY §3, Sampling, 2)."""
+
+_GUARD_BITS = 40
+
+
+def fixed_log(values: Iterable[float], bits: int = LOG_BITS + _GUARD_BITS) -> list[int]:
+    """Each within 2^−bits of log x: mpmath works with guard bits beyond the position that is kept."""
+    precision = bits + 64
+    return [to_fixed(mpf_log(from_float(value), precision), bits) for value in values]
+
+
+def fixed_log_complement(values: Iterable[float], bits: int = LOG_BITS + _GUARD_BITS) -> list[int]:
+    """log(1 − x), with 1 − x formed exactly from the double x."""
+    precision = bits + 64
+    logs = []
+    for value in values:
+        rest = 1 - Fraction(value)
+        exact = from_rational(rest.numerator, rest.denominator, precision)
+        logs.append(to_fixed(mpf_log(exact, precision), bits))
+    return logs
+
+
+def rescale(value: int, factor: Fraction, from_bits: int = LOG_BITS + _GUARD_BITS) -> int:
+    """round(2^80 · factor · value/2^from_bits), halves away from zero."""
+    numerator = value * factor.numerator
+    denominator = factor.denominator << (from_bits - LOG_BITS)
+    quotient, rest = divmod(abs(numerator), denominator)
+    if 2 * rest >= denominator:
+        quotient += 1
+    return quotient if numerator >= 0 else -quotient

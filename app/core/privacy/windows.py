@@ -1,0 +1,71 @@
+"""Posterior tables for many statistics at once, on the few grid points that carry them.
+
+For records (t, m) the likelihood exp(τ(ηt − Am)) is log-concave in η, so once it falls at both edges of a window it
+keeps falling outside, and everything outside weighs at most K·exp(max log prior)·likelihood(edge). That bound is
+returned and added by the callers: a window too small shows as a large bound, never as a small cost.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.families.exponential import PublicGrid
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """`columns[i]` are the grid points of row i, `log_p[i]` their log-probabilities given the window."""
+
+    columns: Index
+    log_p: Array
+
+
+def posterior_windows(grid: PublicGrid, t: Array, m: Array, width: int) -> Windows:
+    """Tables for the statistics (t[i], m[i]), m > 0, on the `width` points around each likelihood's peak."""
+    width = min(width, grid.size)
+    peak = np.searchsorted(grid.mean, t / m)
+    first = np.clip(peak - width // 2, 0, grid.size - width)
+    columns = first[:, None] + np.arange(width)
+    anchor = np.clip(peak, 0, grid.size - 1)
+    # Differences from the anchor first: the products then stay small and lose little.
+    moved_eta = grid.eta[columns] - grid.eta[anchor][:, None]
+    moved_partition = grid.partition[columns] - grid.partition[anchor][:, None]
+    likelihood = grid.temperature * (moved_eta * t[:, None] - moved_partition * m[:, None])
+    log_w = grid.log_prior[columns] + likelihood
+    top = log_w.max(axis=1, keepdims=True)
+    log_z = top + np.log(np.exp(log_w - top).sum(axis=1, keepdims=True))
+    return Windows(columns, log_w - log_z)
+
+
+def outside_weight(grid: PublicGrid, windows: Windows, tilt: Array) -> Array:
+    """A bound on Σ_{outside} p·e^{tilt} relative to the window's mass; `tilt` belongs to the window's points.
+
+    `tilt` is the change of log-likelihood when (t, m) moves to (t + δt, m + δm) with m + δm > 0, less its mean; the
+    moved likelihood is log-concave as well, so the edge bounds what lies beyond it. Infinite where it still rises.
+    """
+    bound = np.zeros(len(windows.columns))
+    prior = grid.log_prior[windows.columns]
+    likelihood = windows.log_p + tilt - prior
+    top = grid.log_prior.max()
+    last = windows.columns.shape[1] - 1
+    for edge, inner, open_side in (
+        (0, min(1, last), windows.columns[:, 0] > 0),
+        (last, max(last - 1, 0), windows.columns[:, -1] < grid.size - 1),
+    ):
+        rising = likelihood[:, edge] > likelihood[:, inner]
+        with np.errstate(over="ignore"):
+            beyond = grid.size * np.exp(top + likelihood[:, edge])
+        bound += np.where(open_side, np.where(rising, np.inf, beyond), 0.0)
+    return bound
+
+
+def rounding_factor(grid: PublicGrid, t_max: float, m_max: float) -> float:
+    """How far rounding of the log-weights can move a ratio of sums: exp(4·e), e the largest error of a log-weight."""
+    size = t_max * np.abs(grid.eta).max() + m_max * np.abs(grid.partition).max() + np.abs(grid.log_prior).max()
+    return float(np.exp(4 * 8 * UNIT_ROUNDOFF * (size + 64.0)))
