@@ -1,0 +1,54 @@
+"""docs/queries.md: its examples are answered, its grammar and its limits are the parser's."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.core.decisions import ESTIMANDS, UTILITIES, SampleSet, answer_question, compile_question
+from app.core.decisions.expressions import compile_expression, limits, parser
+from app.core.decisions.expressions.operations import FUNCTIONS
+from app.core.families.parameters import Parameter
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "queries.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```json\n(.*?)```", DOCUMENT, flags=re.DOTALL)
+THETA = Parameter("theta", 0.05, 0.95)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_is_answered(example):
+    question = compile_question(json.loads(example), [THETA])
+    samples = SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
+    answer = answer_question(question, samples).as_json()
+    assert set(answer) == set(re.findall(r"^\| `(\w+)` \| [^|]+\|$", DOCUMENT.split("## Estimands")[0], re.MULTILINE))
+
+
+def test_every_registered_kind_has_an_example_or_a_description():
+    for kind in (*ESTIMANDS, *UTILITIES):
+        assert f"`{kind}`" in DOCUMENT
+    for function in FUNCTIONS:
+        assert f"`{function}(" in DOCUMENT
+
+
+def test_the_grammar_is_the_one_the_parser_documents():
+    grammar = re.search(r"```\n(expression :=.*?)```", DOCUMENT, flags=re.DOTALL).group(1)
+    assert grammar.split() == parser.__doc__.split("\n\n")[1].split()
+
+
+def test_the_limits_are_the_ones_enforced():
+    found = re.search(r"Limits: ([\d,]+) characters, (\d+) levels of nesting, (\d+) numbers", DOCUMENT).groups()
+    assert [int(number.replace(",", "")) for number in found] == [
+        limits.TEXT_LENGTH_MAX,
+        limits.DEPTH_MAX,
+        limits.NODES_MAX,
+    ]
+    assert limits.OPERATIONS_MAX == 5 * 10**7
+    assert limits.MAGNITUDE_MAX == 1e150
+
+
+def test_the_range_quoted_for_a_product_is_the_one_computed():
+    wide = compile_expression("theta * (1 - theta)", [THETA], "field")
+    assert (wide.lower, wide.upper) == pytest.approx((0.0025, 0.9025))
+    assert compile_expression("min(theta * (1 - theta), 0.25)", [THETA], "field").upper == 0.25
