@@ -1,0 +1,170 @@
+"""Only strict JSON gets in, and only values that can be kept."""
+
+import json
+import math
+from typing import Annotated
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+from starlette.requests import Request
+
+from app.api.json_body import DEPTH_MAX, parse_json, read_json, read_spec, validate
+from app.api.schemas.shapes import Body, Moment
+from app.errors import InvalidRequest, MalformedBody, UnsupportedFormat
+
+
+def request_with(body: bytes, content_type: str | None = "application/json") -> Request:
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    headers = [] if content_type is None else [(b"content-type", content_type.encode())]
+    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b" ",
+        b"{",
+        b"{'a': 1}",
+        b'{"a": NaN}',
+        b'{"a": Infinity}',
+        b'{"a": -Infinity}',
+        b"[1,]",
+        b'{"a": 1, "a": 1}',
+        b'{"deep": {"a": 1, "a": 2}}',
+        b'{"a": 01}',
+        b'"\xff"',
+        b'"\xed\xa0\x80"',
+        b'\xef\xbb\xbf{"a": 1}',
+        b'{"a": "\\ud800"}',
+        b'{"\\udc00": 1}',
+        b"{} {}",
+        b"[" * (DEPTH_MAX + 1) + b"]" * (DEPTH_MAX + 1),
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+        b'"\n"',
+    ],
+    ids=lambda text: repr(text[:24]),
+)
+def test_what_is_not_strict_json_is_malformed(text):
+    with pytest.raises(MalformedBody):
+        parse_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (b'{"a": 9223372036854775808}', "a"),
+        (b'{"a": -9223372036854775809}', "a"),
+        (b'{"a": [0, ' + b"9" * 5000 + b"]}", "a.1"),
+        (b'{"a": {"b": 1e999}}', "a.b"),
+        (b'{"a": -1e999}', "a"),
+        (b'{"a": "x\\u0000y"}', "a"),
+        (b'{"a\\u0000": 1}', "body"),
+    ],
+    ids=["2**63", "-2**63-1", "5000 digits", "1e999", "-1e999", "NUL", "NUL in a key"],
+)
+def test_values_no_database_keeps_are_refused_by_field(text, field):
+    with pytest.raises(InvalidRequest) as refused:
+        parse_json(text)
+    assert [problem.field for problem in refused.value.problems] == [field]
+
+
+def test_the_largest_kept_values_pass():
+    text = b'{"a": 9223372036854775807, "b": -9223372036854775808, "c": 1.7976931348623157e308, "d": "\\ud83d\\ude00"}'
+    assert parse_json(text) == {"a": 2**63 - 1, "b": -(2**63), "c": 1.7976931348623157e308, "d": "😀"}
+    nested = b"[" * DEPTH_MAX + b"]" * DEPTH_MAX
+    assert parse_json(nested) == json.loads(nested)
+
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), inner, max_size=4
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(_VALUES)
+def test_every_value_that_can_be_kept_is_read_as_it_was_written(value):
+    assert parse_json(json.dumps(value).encode()) == value
+
+
+@given(st.binary(max_size=64))
+def test_no_bytes_escape_as_anything_but_a_refusal(raw):
+    try:
+        value = parse_json(raw)
+    except (MalformedBody, InvalidRequest):
+        return
+    assert value is None or isinstance(value, dict | list | str | bool | int | float)
+
+
+def test_a_hostile_body_gets_a_short_answer():
+    with pytest.raises(InvalidRequest) as refused:
+        parse_json(json.dumps([2**64] * 1000).encode())
+    assert len(refused.value.problems) == 20
+
+
+async def test_only_json_content_types_are_read():
+    for kind in ("application/json", "application/json; charset=utf-8", "APPLICATION/JSON", None):
+        assert await read_json(request_with(b"{}", kind)) == {}
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
+        with pytest.raises(UnsupportedFormat):
+            await read_json(request_with(b"{}", kind))
+
+
+class Sample(Body):
+    name: str
+    size: int = Field(ge=1, default=1)
+    ratio: float | None = None
+    tags: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    until: Moment | None = None
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ([], "body"),
+        ({}, "name"),
+        ({"name": 1}, "name"),
+        ({"name": "x", "size": 0}, "size"),
+        ({"name": "x", "size": 1.0}, "size"),
+        ({"name": "x", "size": True}, "size"),
+        ({"name": "x", "size": "1"}, "size"),
+        ({"name": "x", "ratio": "1"}, "ratio"),
+        ({"name": "x", "ratio": math.inf}, "ratio"),
+        ({"name": "x", "tags": ["a", ""]}, "tags.1"),
+        ({"name": "x", "surprise": 1}, "surprise"),
+        ({"name": "x", "until": 1_900_000_000}, "until"),
+        ({"name": "x", "until": "2030-01-01T00:00:00"}, "until"),
+        ({"name": "x", "until": "soon"}, "until"),
+    ],
+)
+def test_a_body_that_does_not_fit_is_named_by_field(body, field):
+    with pytest.raises(InvalidRequest) as refused:
+        validate(body, Sample)
+    assert [problem.field for problem in refused.value.problems] == [field]
+
+
+def test_refusals_do_not_repeat_what_was_sent():
+    with pytest.raises(InvalidRequest) as refused:
+        validate({"name": "x", "size": "canary-99"}, Sample)
+    assert "canary-99" not in refused.value.detail
+
+
+async def test_a_specification_is_handed_on_as_it_was_sent():
+    spec = await read_spec(request_with(b'{"name": "x", "ratio": 1}'), Sample)
+    assert spec == {"name": "x", "ratio": 1}
+    assert isinstance(spec["ratio"], int)
