@@ -1,6 +1,7 @@
 """Interval arithmetic: the range of an expression and every domain error follow from public bounds."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,3 +102,13 @@ def test_library_functions_never_leave_the_range_by_a_last_digit(text):
     values = expression.values(near)
     assert values.min() >= expression.lower
     assert values.max() <= expression.upper
+
+
+@pytest.mark.parametrize("text", ["exp(p)", "log(p)", "p ** 0.3"])
+def test_a_library_that_overshoots_is_held_to_the_range(text):
+    """Stands in for a less exact library: the range is narrowed, as if the results were too far out."""
+    honest = compile_expression(text, [POSITIVE], "field")
+    middle = (honest.lower + honest.upper) / 2
+    narrowed = replace(honest, ranges=(*honest.ranges[:-1], (middle - 0.01, middle + 0.01)))
+    values = narrowed.values([np.linspace(0.05, 0.95, 100)])
+    assert (values.min(), values.max()) == (middle - 0.01, middle + 0.01)

@@ -24,6 +24,7 @@ GRID = np.linspace(0, 1, 21)
 POSTERIORS = {
     "two ends, even": (np.array([0.0, 1.0]), np.array([0.5, 0.5])),
     "two ends, uneven": (np.array([0.0, 1.0]), np.array([0.93, 0.07])),
+    "two ends, nearly even": (np.array([0.0, 1.0]), np.array([0.44, 0.56])),
     "uniform grid": (GRID, np.full(21, 1 / 21)),
     "peaked": (GRID, np.exp(-((GRID - 0.3) ** 2) / 0.005) / np.exp(-((GRID - 0.3) ** 2) / 0.005).sum()),
 }
@@ -148,6 +149,11 @@ def test_no_bound_exceeds_one_or_is_undefined():
 def test_actions_with_narrow_public_ranges_have_smaller_bounds():
     assert bound_finite([1, 0, 0], 100, 0.05).value == pytest.approx(bound_finite([1, 1, 0], 100, 0.05).value / 2)
     assert bound_finite([0, 0, 0], 100, 0.05).value == 0
+
+
+def test_the_finite_bound_is_the_one_derived_from_the_two_widest_responses():
+    expected = 1.5 * math.sqrt(math.log(2 / 0.05) / 200)
+    assert bound_finite([0.2, 1.0, 0.5], 100, 0.05).value == pytest.approx(expected, rel=1e-9)
 
 
 def test_every_method_is_named_and_labelled_as_for_a_question_fixed_in_advance():
