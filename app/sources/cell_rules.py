@@ -14,7 +14,7 @@ from app.core.schema import Column
 from app.sources.engine import literal
 
 INTEGER_PATTERN = "[+-]?[0-9]{1,18}"
-REAL_PATTERN = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+REAL_PATTERN = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 # Printable, not blank at either end: '7' and '7 ' must not be two people.
 PERSON_PATTERN = r"[^\p{C}\p{Z}](?:\P{C}*[^\p{C}\p{Z}])?"
 PERSON_LENGTH_MAX = 256

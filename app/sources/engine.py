@@ -49,22 +49,44 @@ def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[du
         # DuckDB would take the path for a pattern.
         raise Unavailable("the data directory's path holds one of * ? [", retry_after_s=3600)
     with uploads.spill() as spill:
-        connection = duckdb.connect(":memory:", config=_config(spill, limits))
-        alarm = threading.Timer(limits.seconds, connection.interrupt)
-        alarm.daemon = True
+        connection = _connect(path, spill, limits)
+        done = threading.Event()
+        alarm = threading.Thread(target=_interrupt_after, args=(connection, limits, done), daemon=True)
+        alarm.start()
         try:
-            connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
-            alarm.start()
             yield connection
         except duckdb.InterruptException:
             raise OutOfTime from None
         except duckdb.OutOfMemoryException:
             raise OutOfRoom from None
         finally:
-            alarm.cancel()
+            done.set()
+            alarm.join()
             connection.close()
+
+
+def _interrupt_after(connection: duckdb.DuckDBPyConnection, limits: Limits, done: threading.Event) -> None:
+    """Interrupt again and again: one that falls between two queries would be lost."""
+    pause = limits.seconds
+    while not done.wait(pause):
+        connection.interrupt()
+        pause = 0.1
+
+
+def _connect(path: Path, spill: Path, limits: Limits) -> duckdb.DuckDBPyConnection:
+    try:
+        connection = duckdb.connect(":memory:", config=_config(spill, limits))
+    except duckdb.Error as error:
+        raise Unavailable("the row engine does not start") from error
+    try:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+    except duckdb.Error as error:
+        connection.close()
+        raise Unavailable("the row engine does not start") from error
+    return connection
 
 
 def _config(spill: Path, limits: Limits) -> dict[str, str | bool | int | float | list[str]]:
@@ -79,7 +101,6 @@ def _config(spill: Path, limits: Limits) -> dict[str, str | bool | int | float |
         "allow_persistent_secrets": "false",
         "python_enable_replacements": "false",
         "enable_external_file_cache": "false",
-        "enable_progress_bar": "false",
         "preserve_insertion_order": "true",
     }
 
