@@ -12,7 +12,7 @@ from app import __version__
 from app.api.middleware.body_limit import BodyLimitMiddleware
 from app.api.middleware.envelope import EnvelopeMiddleware
 from app.api.middleware.last_resort import LastResortMiddleware
-from app.api.middleware.observation import ObservationMiddleware, RequestMetrics
+from app.api.middleware.observation import ObservationMiddleware, RequestMetrics, ServiceMetrics
 from app.api.openapi import openapi_document
 from app.api.problems import install_problem_handlers
 from app.api.routers import ROUTERS
@@ -30,6 +30,7 @@ class PosternAPI(FastAPI):
 def build_api(*, body_bytes_max: int, lifespan: Lifespan | None = None) -> PosternAPI:
     """The framework's own telemetry stays off: it would record validation errors with the values that failed."""
     registry = CollectorRegistry()
+    registry.register(ServiceMetrics())
     app = PosternAPI(
         title="Postern",
         version=__version__,

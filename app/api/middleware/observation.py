@@ -6,15 +6,26 @@ numbers and load; the log, which is the operator's alone, names paths with their
 """
 
 import time
+from collections.abc import Iterable
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})
 UNMATCHED = "unmatched"
 DATA_DEPENDENT_ROUTES = frozenset({"/v1/datasets/{dataset_id}/data"})
 _log = structlog.get_logger("postern.requests")
+
+
+class ServiceMetrics(Collector):
+    """What services count, without the client library's own figures: CPU time of a process that reads private rows
+    is a stopwatch."""
+
+    def collect(self) -> Iterable[Metric]:
+        return [metric for metric in REGISTRY.collect() if metric.name.startswith("postern_")]
 
 
 class RequestMetrics:

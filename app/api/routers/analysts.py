@@ -59,6 +59,7 @@ async def post_key(request: Request, steward: StewardKey, analyst_id: AnalystId)
         principal_id=analyst_id,
         label=body.label,
         expires_us=None if body.expires_at is None else microseconds(body.expires_at),
+        role=body.role,
     )
     return model_response(NewKey.of(view), status=201)
 

@@ -59,7 +59,7 @@ async def post_dataset(request: Request, steward: StewardKey) -> Response:
 async def get_datasets(
     request: Request, steward: StewardKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
 ) -> Response:
-    """Newest last, a page at a time; `Link: rel="next"` and `next_cursor` lead on."""
+    """Newest first, a page at a time; `Link: rel="next"` and `next_cursor` lead on."""
     page = await list_datasets(runtime_of(request), steward=steward, cursor=cursor, limit=limit)
     return model_response(DatasetPage.of(page), headers=page_headers(request, page))
 

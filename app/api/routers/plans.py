@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1", tags=["plans"])
         "Plan a release",
         KEY,
         JSON,
-        ("invalid_model", "invalid_mechanism", "vacuous_guarantee", "numerical_failure", "too_busy"),
+        ("invalid_model", "invalid_mechanism", "invalid_schema", "numerical_failure", "too_busy"),
         body=PlanBody,
     ),
 )

@@ -1,7 +1,5 @@
 """Budgets and costs, shared by datasets, releases, access and caps."""
 
-from typing import Any
-
 from pydantic import Field
 from pydantic.config import JsonDict
 
@@ -20,7 +18,7 @@ COST: JsonDict = {
     "epsilon": 0.62,
     "delta": 1e-6,
     "pure_epsilon": 588.9,
-    "per_sample": {"epsilon": 0.05, "pure_epsilon": 5.889},
+    "per_sample": {"epsilon": 0.05, "pure_epsilon": 5.889, "renyi": [[2.0, 0.0009], [8.0, 0.0041]]},
 }
 
 
@@ -36,15 +34,25 @@ class Budget(Answer):
 
     epsilon: Amount
     delta: Amount
-    order: float = Field(gt=1, description="The Rényi order fixed when the account was opened.")
+    order: float | None = Field(
+        description="The Rényi order fixed when the account was opened; null if only the pure filter can admit."
+    )
     spent_epsilon: Amount
     spent_pure_epsilon: Amount | None = Field(description="null once something without a pure bound was charged.")
     left_renyi: Amount = Field(description="Rényi capacity left at `order`, rounded down.")
     left_pure_epsilon: Amount = Field(description="What the pure filter still admits, rounded down.")
 
 
+class SampleCost(Answer):
+    """One sample's cost: what each further sample of a prefix adds."""
+
+    epsilon: Amount
+    pure_epsilon: Amount | None
+    renyi: list[tuple[float, float]] = Field(description="Pairs of order α and D_α; curves add, ε does not.")
+
+
 class Cost(Answer):
     epsilon: Amount = Field(description="At the dataset's δ.")
     delta: Amount
     pure_epsilon: Amount | None = Field(description="null if no pure bound exists.")
-    per_sample: dict[str, Any] = Field(description="The same for one sample: what a longer prefix adds.")
+    per_sample: SampleCost

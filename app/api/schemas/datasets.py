@@ -7,6 +7,7 @@ from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, BudgetBody
 from app.api.schemas.shapes import Answer, Body, Count, Name, PageOf, Time
+from app.core.mechanisms import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
 
 COLUMNS: JsonDict = {
@@ -102,6 +103,7 @@ class DatasetBody(Body):
     privacy_unit: UnitBody | None = Field(default=None, description="null: one row a person.")
     source: SourceBody
     n: int | None = Field(default=None, ge=1, le=10**12, description="The public number of people, if declared.")
+    force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 
 class Dataset(Answer):
@@ -146,7 +148,7 @@ class CapBody(Body):
 
     epsilon: Annotated[float, Field(gt=0, le=1e6)] | None = None
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
-    samples: Annotated[int, Field(ge=0, le=10**8)] | None = None
+    samples: Annotated[int, Field(ge=0, le=SAMPLES_MAX)] | None = None
 
 
 class Cap(Answer):

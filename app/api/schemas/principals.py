@@ -57,6 +57,9 @@ class KeyBody(Body):
 
     label: Name
     expires_at: Moment | None = Field(default=None, description="RFC 3339 with an offset; null: never.")
+    role: Literal["analyst", "dashboard", "auditor"] | None = Field(
+        default=None, description="Narrow an analyst's key to `dashboard`: it reads and buys nothing."
+    )
 
 
 class Key(Answer):

@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Amount, Answer, Body, Count
+from app.api.schemas.shapes import Answer, Body, Count
+from app.core.decisions import CONFIDENCE_DEFAULT, ESTIMANDS, UTILITIES
 
 QUERY: JsonDict = {
     "estimand": {"kind": "parameter", "name": "theta"},
@@ -15,31 +16,40 @@ QUERY: JsonDict = {
 ANSWER: JsonDict = {
     "response": 0.3127,
     "expected_utility": 0.9991,
-    "regret": {"bound": 0.31, "confidence": 0.95, "method": "hoeffding"},
+    "regret": {
+        "bound": 0.31,
+        "confidence": 0.95,
+        "method": "Hoeffding's inequality for the mean, for a question fixed in advance",
+    },
+    "why": None,
     "samples": 100,
     "release": "rel_p5n6t2dy4hga",
     "cost": {"epsilon": 0},
 }
 
 
-class PartBody(Body):
-    """`kind` decides which other fields there are; the kind checks them."""
+class EstimandBody(Body):
+    """What is asked about. `kind` decides which other fields there are, and checks them."""
 
     model_config = ConfigDict(extra="allow")
 
-    kind: str = Field(min_length=1, max_length=40)
+    kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*ESTIMANDS]})
+
+
+class UtilityBody(Body):
+    """What makes a response good. `kind` decides which other fields there are, and checks them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*UTILITIES]})
 
 
 class QueryBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [QUERY]})
 
-    estimand: PartBody | None = Field(
-        default=None, description="What is asked about: `parameter` or `expression`. Not with `actions`."
-    )
-    utility: PartBody = Field(
-        description="What makes an answer good: `squared`, `absolute`, `pinball`, `interval` or `actions`."
-    )
-    confidence: float = Field(default=0.95, gt=0, lt=1, description="Of the regret bound.")
+    estimand: EstimandBody | None = Field(default=None, description="Left out where the utility names its own.")
+    utility: UtilityBody
+    confidence: float = Field(default=CONFIDENCE_DEFAULT, gt=0, lt=1, description="Of the regret bound.")
 
 
 class QueriesBody(Body):
@@ -49,7 +59,7 @@ class QueriesBody(Body):
 
 
 class Regret(Answer):
-    bound: Amount | None
+    bound: float = Field(ge=0, le=1, description="In units of the utility's range.")
     confidence: float
     method: str
 
@@ -57,11 +67,12 @@ class Regret(Answer):
 class QueryAnswer(Answer):
     """Equal bytes for equal questions, for ever: samples are drawn once."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [ANSWER]})
+    model_config = ConfigDict(json_schema_extra={"examples": [ANSWER]})
 
-    response: Any = Field(description="A number, an interval, or the name of an action.")
+    response: float | list[float] | str = Field(description="A number, an interval, or the name of an action.")
     expected_utility: float
     regret: Regret = Field(description="For a question fixed in advance.")
+    why: dict[str, Any] | None = Field(default=None, description="The runner-up, where responses have names.")
     samples: Count
     release: str
     cost: dict[str, Any] = Field(description="Always zero: the release paid.")

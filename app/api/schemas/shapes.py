@@ -52,7 +52,7 @@ Time = Annotated[
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)]
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$", description="Printable, on one line."),
+    Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="Printable, on one line."),
 ]
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]

@@ -1,0 +1,99 @@
+"""The whole service in one process, on both backends, driven over HTTP."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.main import create_app
+from app.services.create_key import create_key
+from app.services.create_principal import create_principal
+from app.services.principals import Role
+from app.settings import Settings
+from tests.conftest import Backend
+
+COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365}}
+MODEL = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
+QUESTION = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}, "confidence": 0.95}
+ROWS = "cured,days\n" + "".join(f"{int(row % 3 == 0)},{row % 365}\n" for row in range(1000))
+
+
+@dataclass
+class Service:
+    """A running service and people who hold keys to it."""
+
+    app: FastAPI
+    client: httpx.AsyncClient
+    tokens: dict[str, str] = field(default_factory=dict)
+    people: dict[str, str] = field(default_factory=dict)
+
+    async def add(self, name: str, role: Role) -> None:
+        runtime = self.app.state.runtime
+        person = await create_principal(runtime, role=role, name=name, created_by=None)
+        key = await create_key(runtime, actor=None, principal_id=person.id, label=name, expires_us=None)
+        assert key.token is not None
+        self.people[name], self.tokens[name] = person.id, key.token
+
+    async def call(self, who: str | None, method: str, path: str, json: Any = None, **more: Any) -> httpx.Response:
+        headers = dict(more.pop("headers", {}))
+        if who is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[who]}"
+        return await self.client.request(method, f"/v1{path}", json=json, headers=headers, **more)
+
+    async def expect(self, status: int, who: str | None, method: str, path: str, json: Any = None, **more: Any) -> Any:
+        answer = await self.call(who, method, path, json, **more)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    async def dataset(self, name: str = "trial", epsilon: float = 20.0) -> str:
+        budget = {"epsilon": epsilon, "delta": 1e-6}
+        body = {"name": name, "columns": COLUMNS, "budget": budget, "source": {"kind": "upload", "retain": True}}
+        made = await self.expect(201, "steward", "POST", "/datasets", body)
+        headers = {"Content-Type": "text/csv"}
+        await self.expect(200, "steward", "PUT", f"/datasets/{made['id']}/data", content=ROWS.encode(), headers=headers)
+        return str(made["id"])
+
+    async def release(self, dataset: str, samples: int = 100, temperature: float = 1.0) -> str:
+        mechanism = {"kind": "baps", "samples": samples, "temperature": temperature}
+        body = {"model": MODEL, "mechanism": mechanism}
+        made = await self.expect(202, "steward", "POST", f"/datasets/{dataset}/releases", body)
+        return await self.settled(str(made["id"]))
+
+    async def settled(self, release: str) -> str:
+        for _ in range(400):
+            found = await self.expect(200, "steward", "GET", f"/releases/{release}")
+            if found["status"] != "pending":
+                assert found["status"] == "published", found
+                return release
+            await asyncio.sleep(0.05)
+        raise AssertionError("the release is still pending")
+
+
+@pytest.fixture
+def api_settings(backend: Backend, tmp_path: Path) -> Settings:
+    return Settings(
+        data_dir=tmp_path / "data",
+        database_url=backend.database_url,
+        redis_url=backend.redis_url,
+        embedded_worker=True,
+        rights_poll_s=0.1,
+    )
+
+
+@pytest.fixture
+async def service(api_settings: Settings) -> AsyncIterator[Service]:
+    app = create_app(api_settings)
+    transport = httpx.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        running = Service(app, client)
+        for name, role in (("steward", "steward"), ("ada", "analyst"), ("wall", "dashboard"), ("eve", "auditor")):
+            await running.add(name, role)  # type: ignore[arg-type]
+        yield running

@@ -1,0 +1,148 @@
+"""Generated requests over the whole description, against the real service on SQLite in this process.
+
+Every operation gets the examples of the document, its boundary cases and random ones, valid and not, once with ids
+that exist and once with ids made up. Nothing may answer 500, and every answer must be one the document promises.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+import uvicorn
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from app.api.application import build_api
+from app.main import create_app
+from app.services.create_key import create_key
+from app.services.create_principal import create_principal
+from app.services.runtime import open_runtime
+from app.settings import Settings
+from app.storage.migrate import upgrade
+from tests.api.conftest import COLUMNS, MODEL, ROWS
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+BUDGETED = settings(
+    max_examples=8,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+schema = schemathesis.openapi.from_dict(build_api(body_bytes_max=1024).openapi())
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    url: str
+    session: requests.Session
+    tokens: dict[str, str]
+    known: dict[str, str]
+
+    def headers(self, case: schemathesis.Case) -> dict[str, str]:
+        """The steward asks everything but what only an analyst may."""
+        who = "analyst" if case.path.endswith("/access") else "steward"
+        return {"Authorization": f"Bearer {self.tokens[who]}"} if case.path.startswith("/v1/") else {}
+
+
+async def make_people(chosen: Settings) -> tuple[dict[str, str], dict[str, str]]:
+    runtime = await open_runtime(chosen)
+    tokens, ids = {}, {}
+    for role in ("steward", "analyst", "dashboard"):
+        person = await create_principal(runtime, role=role, name=role, created_by=None)
+        key = await create_key(runtime, actor=None, principal_id=person.id, label=role, expires_us=None)
+        tokens[role], ids[role] = str(key.token), person.id
+        if role == "dashboard":
+            ids["key"] = key.id
+    await runtime.close()
+    return tokens, ids
+
+
+def make_release(url: str, token: str, analyst: str) -> dict[str, str]:
+    def call(method: str, path: str, **sent: Any) -> Any:
+        headers = {"Authorization": f"Bearer {token}", **sent.pop("headers", {})}
+        answer = requests.request(method, f"{url}/v1{path}", headers=headers, timeout=30, **sent)
+        assert answer.ok, answer.text
+        return answer.json()
+
+    body = {
+        "name": "fuzzed",
+        "columns": COLUMNS,
+        "budget": {"epsilon": 10.0, "delta": 1e-6},
+        "source": {"kind": "upload", "retain": True},
+    }
+    dataset = call("POST", "/datasets", json=body)["id"]
+    call("PUT", f"/datasets/{dataset}/data", data=ROWS.encode(), headers={"Content-Type": "text/csv"})
+    call("PUT", f"/datasets/{dataset}/analysts/{analyst}", json={"epsilon": 9.0, "delta": 1e-6})
+    mechanism = {"kind": "baps", "samples": 20, "temperature": 1.0}
+    release = call("POST", f"/datasets/{dataset}/releases", json={"model": MODEL, "mechanism": mechanism})["id"]
+    deadline = time.monotonic() + 30
+    while call("GET", f"/releases/{release}")["status"] == "pending":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return {"dataset_id": dataset, "release_id": release}
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    folder: Path = tmp_path_factory.mktemp("fuzzed")
+    chosen = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'postern.db'}", upload_bytes_max="1MiB")
+    upgrade(chosen.database_url)
+    tokens, ids = asyncio.run(make_people(chosen))
+    config = uvicorn.Config(create_app(chosen), port=0, log_config=None, access_log=False, ws="none")
+    server = uvicorn.Server(config)
+    with config.bind_socket() as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        known = make_release(url, tokens["steward"], ids["analyst"])
+        with requests.Session() as session:
+            known |= {"analyst_id": ids["analyst"], "key_id": ids["key"]}
+            yield Target(url, session, tokens, known)
+        server.should_exit = True
+        thread.join(20)
+
+
+@schema.parametrize()
+@BUDGETED
+def test_made_up_ids_get_only_promised_answers(case: schemathesis.Case, target: Target):
+    case.call_and_validate(
+        base_url=target.url, session=target.session, headers=target.headers(case), checks=CHECKS, timeout=20
+    )
+
+
+@schema.include(path_regex="{").parametrize()
+@BUDGETED
+def test_ids_that_exist_get_only_promised_answers(case: schemathesis.Case, target: Target):
+    case.path_parameters = {name: target.known[name] for name in case.path_parameters}
+    case.call_and_validate(
+        base_url=target.url, session=target.session, headers=target.headers(case), checks=CHECKS, timeout=20
+    )
+
+
+def test_the_service_still_stands_and_its_ledger_verifies(target: Target):
+    headers = {"Authorization": f"Bearer {target.tokens['steward']}"}
+    verified = requests.post(f"{target.url}/v1/ledger/verify", headers=headers, timeout=20).json()
+    assert verified["ok"] is True
+    assert requests.get(f"{target.url}/readyz", timeout=20).json()["ready"] is True
