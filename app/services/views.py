@@ -43,7 +43,7 @@ class BudgetView:
 
     epsilon: float
     delta: float
-    order: float
+    order: float | None
     spent_epsilon: float
     spent_pure_epsilon: float | None
     left_renyi: float

@@ -9,6 +9,7 @@ n people, one person's rows replaced. Everything here comes from public numbers;
 """
 
 import itertools
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -61,7 +62,7 @@ class GridConstants:
     log_prior: list[int]
 
 
-class ExponentialModel(Protocol):
+class ExponentialModel(Hashable, Protocol):
     """A family with its prior, trim and column: pure data, validated before anything is read."""
 
     @property

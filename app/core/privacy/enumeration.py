@@ -71,10 +71,7 @@ def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Arr
 def _pairs_by_change(
     statistic_range: tuple[int, int], people: int, unit_rows: int
 ) -> Iterator[tuple[Direction, Array]]:
-    if people == 1:
-        rest = np.zeros((1, 2))
-    else:
-        rest = np.array(reachable(statistic_range, people - 1, unit_rows), dtype=np.float64)
+    rest = np.array(reachable(statistic_range, people - 1, unit_rows), dtype=np.float64)
     corners = person_corners(statistic_range, unit_rows)
     for old in person_points(statistic_range, unit_rows):
         for new in corners:

@@ -1,0 +1,42 @@
+"""Numbers for the guarantee card that follow from a cost (PRIVACY §7). Each says what it assumes."""
+
+import math
+
+
+def samples_to_distinguish(kl_sup: float, error: float) -> float:
+    """Fewest samples with which any test between two neighbouring datasets can have both error rates ≤ `error`.
+
+    Bretagnolle–Huber: the two errors sum to at least ½·exp(−N·KL), so N ≥ ln(1/(4·error))/KL.
+    """
+    if not 0 < error < 0.25:
+        raise ValueError("an error rate between 0 and 1/4")
+    return math.inf if kl_sup == 0 else math.log(1 / (4 * error)) / kl_sup
+
+
+def papers_samples_to_distinguish(lipschitz: float, error: float) -> float:
+    """The papers' 3/(4·L·ρ)·ln(1/error) with ρ = 1, shown as theirs: it concludes more than its proof gives."""
+    return 3 / (4 * lipschitz) * math.log(1 / error)
+
+
+def leakage_bits(pure_epsilon: float, values: int) -> float:
+    """Min-entropy leakage about one person with `values` possible records: log₂(v·e^ε/(v−1+e^ε)) bits at most."""
+    if pure_epsilon > 700:
+        return math.log2(values)
+    grown = math.exp(pure_epsilon)
+    return math.log2(values * grown / (values - 1 + grown))
+
+
+def odds_factor(pure_epsilon: float) -> float:
+    """How much anyone can multiply their odds about one person whose record is independent of the others': e^ε."""
+    return math.exp(pure_epsilon) if pure_epsilon < 700 else math.inf
+
+
+def inferential_bound(pure_epsilon: float, total_influence: float) -> float:
+    """ν ≤ 2ε/(1−q) where each person's record is influenced by all others together by at most q < 1.
+
+    Ghosh and Kleinberg, Theorem 4.2: ν_i ≤ 2·Σ_j ((I−Γ)⁻¹)_ij·ε_j with γ half the log-ratio; row sums at most q bound
+    the spectral norm (Γ symmetric in its row sums) and every row sum of the inverse by 1/(1−q).
+    """
+    if not 0 <= total_influence < 1:
+        raise ValueError("a total influence in [0, 1)")
+    return pure_epsilon if total_influence == 0 else 2 * pure_epsilon / (1 - total_influence)

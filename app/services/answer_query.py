@@ -1,0 +1,86 @@
+"""Answer questions from samples already paid for. Warm: no database, no cache server, nothing that blocks.
+
+The same question about the same prefix gives the same bytes, from any worker, before and after any restart: an
+answer is a function of the stored samples and the question's text.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.core.decisions import Question, answer_question, compile_question
+from app.core.families import Parameter
+from app.errors import InvalidInput, InvalidQuery, MalformedBody, PosternError
+from app.services.principals import Reader
+from app.services.published_release import open_release
+from app.services.runtime import Runtime
+from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, PublishedRelease
+
+QUESTIONS_PER_BATCH_MAX = 1_000
+OFF_LOOP_SAMPLES = 20_000
+"""From this many samples on, work moves to a thread: a question may then take longer than the loop should wait."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidQuery, InvalidExpression."""
+    release = await open_release(runtime, reader, release_id)
+    memo = (release.id, release.samples.size, body)
+    known = runtime.warm.answers.get(memo)
+    if known is not None:
+        return known
+    question = _question(runtime, release.parameters, body)
+    answer = _encode(await _answer(release, question))
+    runtime.warm.answers.put(memo, answer, len(answer) + len(body) + ENTRY_OVERHEAD_BYTES)
+    return answer
+
+
+async def answer_queries(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
+    """A batch in order; a bad question is a problem in its own place and spoils no other."""
+    release = await open_release(runtime, reader, release_id)
+    batch = _decode(body)
+    queries = batch.get("queries") if isinstance(batch, Mapping) and set(batch) == {"queries"} else None
+    if not isinstance(queries, list) or not 1 <= len(queries) <= QUESTIONS_PER_BATCH_MAX:
+        raise InvalidQuery("queries", f"a list of 1 to {QUESTIONS_PER_BATCH_MAX} questions, and nothing else")
+    answers = []
+    for query in queries:
+        try:
+            answers.append(await _answer(release, compile_question(query, release.parameters)))
+        except InvalidInput as refusal:
+            answers.append({"problem": problem_of(refusal)})
+        await asyncio.sleep(0)
+    return _encode({"answers": answers, "release": release.id, "samples": release.samples.size})
+
+
+def problem_of(refusal: PosternError) -> dict[str, Any]:
+    problem: dict[str, Any] = {"code": refusal.code, "detail": refusal.detail, **refusal.facts}
+    if isinstance(refusal, InvalidInput):
+        problem["errors"] = [{"field": p.field, "expected": p.expected} for p in refusal.problems]
+    return problem
+
+
+async def _answer(release: PublishedRelease, question: Question) -> dict[str, Any]:
+    if release.samples.size >= OFF_LOOP_SAMPLES:
+        answer = await asyncio.to_thread(answer_question, question, release.samples)
+    else:
+        answer = answer_question(question, release.samples)
+    return {**answer.as_json(), "release": release.id, "cost": {"epsilon": 0}}
+
+
+def _question(runtime: Runtime, parameters: tuple[Parameter, ...], body: bytes) -> Question:
+    memo = (parameters, body)
+    question = runtime.warm.questions.get(memo)
+    if question is None:
+        question = compile_question(_decode(body), parameters)
+        runtime.warm.questions.put(memo, question, 1)
+    return question
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        raise MalformedBody("body", "JSON") from None

@@ -1,0 +1,45 @@
+"""Accounts and costs as people read them."""
+
+import math
+
+from app.core.privacy import ORDERS, Cost
+from app.ledger.account import Account, remaining
+from app.ledger.reading import spent_epsilon
+from app.services.views import BudgetView, CostView
+
+
+def budget_view(account: Account) -> BudgetView:
+    left = remaining(account)
+    reading = spent_epsilon(account)
+    return BudgetView(
+        epsilon=account.epsilon,
+        delta=account.delta,
+        order=account.order,
+        spent_epsilon=min(reading.epsilon, account.epsilon) if admitted(account) else reading.epsilon,
+        spent_pure_epsilon=reading.pure_epsilon,
+        left_renyi=left.renyi,
+        left_pure_epsilon=left.pure,
+    )
+
+
+def admitted(account: Account) -> bool:
+    """Whether one filter holds in full: then the cap itself bounds what was spent, however the sums convert."""
+    pure_holds = account.spent.pure_nano <= account.pure_capacity_nano
+    return pure_holds or (account.order is not None and account.spent_renyi_nano <= account.capacity_nano)
+
+
+def cost_view(cost: Cost, delta: float, per_sample: Cost) -> CostView:
+    return CostView(
+        epsilon=cost.epsilon(delta),
+        delta=delta,
+        pure_epsilon=finite(cost.pure),
+        per_sample={
+            "epsilon": per_sample.epsilon(delta),
+            "pure_epsilon": finite(per_sample.pure),
+            "renyi": [[order, value] for order, value in zip(ORDERS, per_sample.curve, strict=True)],
+        },
+    )
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

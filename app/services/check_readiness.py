@@ -1,0 +1,25 @@
+"""Whether this process can do its work: database, migrations, Redis if configured."""
+
+from typing import Any
+
+from app.errors import Unavailable
+from app.services.runtime import Runtime
+from app.storage.migrate import is_current
+
+
+async def check_readiness(runtime: Runtime) -> dict[str, dict[str, Any]]:
+    checks: dict[str, dict[str, Any]] = {}
+    try:
+        await runtime.database.ping()
+        checks["database"] = {"ok": True, "detail": "answers"}
+        current = await is_current(runtime.database)
+        detail = "current" if current else "pending: run `postern migrate`"
+        checks["migrations"] = {"ok": current, "detail": detail}
+    except Unavailable:
+        checks["database"] = {"ok": False, "detail": "does not answer"}
+        checks["migrations"] = {"ok": False, "detail": "unknown while the database is away"}
+    if runtime.settings.redis_url is not None:
+        answers = await runtime.cache.ping()
+        detail = "answers" if answers else "does not answer; answers stay correct, only slower"
+        checks["redis"] = {"ok": answers, "detail": detail}
+    return checks

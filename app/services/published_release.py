@@ -1,0 +1,69 @@
+"""A published release as one reader may see it: process memory, then the cache, then the database."""
+
+import asyncio
+
+import numpy as np
+
+from app.core.decisions import SampleSet
+from app.errors import IntegrityFailure
+from app.services.principals import Reader
+from app.services.runtime import ReadingRight, Runtime
+from app.services.stored_models import stored_model
+from app.services.visibility import find_release, readable_samples
+from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, PublishedRelease
+from app.storage import releases, sample_sets
+from app.storage.sample_sets import SampleSetRecord
+
+CACHE_TTL_S = 86_400
+_BYTES_PER_VALUE = 8
+_COPIES = 4
+"""A warm sample set holds its columns, their sorted copy and two prefix sums."""
+
+
+async def open_release(runtime: Runtime, reader: Reader, release_id: str) -> PublishedRelease:
+    """Nothing in the result depends on a sample beyond the reader's prefix."""
+    right = runtime.readings.get((reader.id, reader.role, release_id))
+    if right is None:
+        right = await _read_right(runtime, reader, release_id)
+    memo = (release_id, right.samples)
+    warm = runtime.warm.releases.get(memo)
+    if warm is None:
+        warm = await _load(runtime, release_id, right.samples)
+        size = right.samples * len(warm.parameters) * _BYTES_PER_VALUE * _COPIES + ENTRY_OVERHEAD_BYTES
+        runtime.warm.releases.put(memo, warm, size)
+    return warm
+
+
+async def _read_right(runtime: Runtime, reader: Reader, release_id: str) -> ReadingRight:
+    generation = runtime.rights.generation
+    async with runtime.database.read() as connection:
+        release = await find_release(connection, reader, release_id)
+        right = ReadingRight(await readable_samples(connection, reader, release))
+    runtime.readings.put((reader.id, reader.role, release_id), right, generation)
+    return right
+
+
+async def _load(runtime: Runtime, release_id: str, samples: int) -> PublishedRelease:
+    async with runtime.database.read() as connection:
+        release = await releases.get_release(connection, release_id)
+    if release is None:
+        raise IntegrityFailure("a right to a release that is not there")
+    parameters = stored_model(release).parameters
+    published = int(release.mechanism["samples"])
+    record = await _record(runtime, release_id, published, len(parameters))
+    prefix = np.array(record.values[:samples])
+    return PublishedRelease(release_id, parameters, await asyncio.to_thread(SampleSet, parameters, prefix))
+
+
+async def _record(runtime: Runtime, release_id: str, samples: int, parameters: int) -> SampleSetRecord:
+    """The cache only saves the database a read: a body of the wrong length is ignored and replaced."""
+    key = f"samples:{release_id}"
+    body = await runtime.cache.get(key)
+    if body is not None and len(body) == samples * parameters * _BYTES_PER_VALUE:
+        return SampleSetRecord(release_id, samples, parameters, body)
+    async with runtime.database.read() as connection:
+        record = await sample_sets.get_samples(connection, release_id)
+    if record is None or (record.samples, record.parameters) != (samples, parameters):
+        raise IntegrityFailure("a published release without its samples")
+    await runtime.cache.put(key, record.body, CACHE_TTL_S)
+    return record

@@ -1,0 +1,23 @@
+"""At every start: wipe what a crash left on disk. Unfinished releases resolve themselves when their lease runs out."""
+
+import asyncio
+
+import structlog
+
+from app.services.runtime import Runtime
+from app.storage import datasets, releases
+
+log = structlog.get_logger("postern.recover")
+
+
+async def recover_on_start(runtime: Runtime) -> None:
+    """Candidates are listed before the database is read: an upload finishing meanwhile is never mistaken for remains."""
+    candidates = await asyncio.to_thread(runtime.uploads.unclaimed)
+    async with runtime.database.read() as connection:
+        known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}
+        waiting = {release.dataset_id for release in await releases.list_unfinished(connection)}
+    swept = await asyncio.to_thread(runtime.uploads.sweep, known, candidates)
+    if swept:
+        log.info("wiped files left by an earlier run", files=swept)
+    if waiting:
+        log.info("releases waiting", datasets=len(waiting))

@@ -1,0 +1,150 @@
+"""One release from reservation to publication, under a lease.
+
+    reserved ──claim──▶ reading ──read rows, draw──▶ {samples + commit + published} in one transaction
+
+A crash at any line leaves the lease to expire and another worker to take over: nothing was published, so drawing
+again reveals nothing and the charge is reused. A failure before anything was read takes the charge back, once. A
+failure after that may depend on the data, so the charge stands and the release is withdrawn.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.errors import DataMissing, IntegrityFailure, Unavailable
+from app.ledger.account import Account, account_id
+from app.ledger.posting import commit_posting, void_posting
+from app.services.dataset_sources import dataset_source
+from app.services.runtime import Runtime
+from app.services.stored_models import stored_mechanism, stored_model
+from app.services.wipe_uploads import wipe_used_upload
+from app.storage import accounts, datasets, ledger_book, releases, sample_sets
+from app.storage.releases import Release
+
+ATTEMPTS_MAX = 5
+WORKER = "worker"
+RETRY_US = 2_000_000
+_HASH_KEY_BYTES = 32
+
+log = structlog.get_logger("postern.releases")
+
+
+class LeaseLost(Exception):
+    """Another worker took over; whatever this one was about to write must not be written."""
+
+
+async def run_next_release(runtime: Runtime) -> bool:
+    """Take the next due release and bring it to an end. False if there was none."""
+    token = secrets.token_hex(16)
+    lease_us = int(runtime.settings.lease_s * 1e6)
+    async with runtime.database.write() as connection:
+        release = await releases.claim_next(connection, now_us=runtime.clock(), token=token, lease_us=lease_us)
+    if release is None:
+        return False
+    try:
+        async with _renewed_lease(runtime, release, token, lease_us):
+            await _run(runtime, release, token)
+    except LeaseLost:
+        log.warning("lease lost", release=release.id)
+    return True
+
+
+async def _run(runtime: Runtime, release: Release, token: str) -> None:
+    if release.attempts > ATTEMPTS_MAX:
+        await _give_up(runtime, release, token, read=release.stage != "reserved", reason="too many attempts")
+        return
+    try:
+        samples = await _draw(runtime, release, token)
+    except DataMissing:
+        await _give_up(runtime, release, token, read=release.stage != "reserved", reason="the rows are gone")
+    except (Unavailable, asyncio.CancelledError):
+        with contextlib.suppress(Unavailable):
+            async with runtime.database.write() as connection:
+                await releases.postpone(connection, release.id, token, runtime.clock() + RETRY_US)
+        raise
+    except (LeaseLost, IntegrityFailure):
+        raise
+    except Exception as error:
+        log.error("release failed", release=release.id, error=type(error).__qualname__)
+        await _give_up(runtime, release, token, read=True, reason="failed after rows were read")
+    else:
+        await _publish(runtime, release, token, samples)
+    await wipe_used_upload(runtime, release.dataset_id)
+
+
+async def _draw(runtime: Runtime, release: Release, token: str) -> NDArray[np.float64]:
+    """The only place where private statistics exist: on this stack, until the samples are drawn."""
+    async with runtime.database.write() as connection:
+        dataset = await datasets.get_dataset(connection, release.dataset_id)
+        if dataset is None or dataset.data_version != release.data_version or dataset.data_state != "ready":
+            raise DataMissing("the rows this release was charged for are gone")
+        if not await releases.enter_stage(connection, release.id, token, "reading"):
+            raise LeaseLost
+    source = dataset_source(runtime, dataset)
+    model, mechanism = stored_model(release), stored_mechanism(release)
+    hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
+
+    def read_and_draw() -> NDArray[np.float64]:
+        statistic = source.statistic(model.statistic, hash_key)
+        return mechanism.draw(model, release.n, release.unit_rows, statistic, runtime.random_bytes)
+
+    return await asyncio.to_thread(read_and_draw)
+
+
+async def _publish(runtime: Runtime, release: Release, token: str, samples: NDArray[np.float64]) -> None:
+    record = sample_sets.record_of(release.id, samples)
+    async with runtime.database.write() as connection:
+        now_us = runtime.clock()
+        account = await _lock_account(connection, release)
+        await sample_sets.insert_samples(connection, record)
+        posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=now_us)
+        await ledger_book.post(connection, posting)
+        if not await releases.publish(connection, release.id, token, now_us):
+            raise LeaseLost
+    log.info("release published", release=release.id)
+
+
+async def _give_up(runtime: Runtime, release: Release, token: str, *, read: bool, reason: str) -> None:
+    """Withdraw. Nothing read: the charge is taken back. Otherwise it stands, committed without samples."""
+    async with runtime.database.write() as connection:
+        now_us = runtime.clock()
+        account = await _lock_account(connection, release)
+        reserved = await ledger_book.outstanding(connection, account.id, release.id)
+        if reserved is None or await sample_sets.has_samples(connection, release.id):
+            raise IntegrityFailure("a pending release without its reservation")
+        if read:
+            posting = commit_posting(account, release.id, actor=WORKER, reason=reason, at_us=now_us)
+        else:
+            posting = void_posting(account, release.id, reserved, actor=WORKER, reason=reason, at_us=now_us)
+        await ledger_book.post(connection, posting)
+        if not await releases.withdraw(connection, release.id, token, reason):
+            raise LeaseLost
+    log.warning("release withdrawn", release=release.id, charged=read)
+
+
+async def _lock_account(connection: AsyncConnection, release: Release) -> Account:
+    number = account_id(release.dataset_id)
+    return (await accounts.lock_accounts(connection, [number]))[number]
+
+
+@contextlib.asynccontextmanager
+async def _renewed_lease(runtime: Runtime, release: Release, token: str, lease_us: int) -> AsyncIterator[None]:
+    async def renew() -> None:
+        while True:
+            await asyncio.sleep(lease_us / 3e6)
+            with contextlib.suppress(Unavailable):
+                async with runtime.database.write() as connection:
+                    await releases.renew_lease(connection, release.id, token, runtime.clock() + lease_us)
+
+    renewing = asyncio.create_task(renew())
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)

@@ -1,0 +1,80 @@
+"""Which datasets a key may know of, and how many samples of a release it may read."""
+
+from sqlalchemy.ext.asyncio import AsyncConnection as Connection
+
+from app.errors import AccessRequired, NotFound, ReleaseNotReady, ReleaseWithdrawn
+from app.ledger.account import account_id
+from app.services.principals import AnyPrincipal, Auditor, Reader, Steward
+from app.storage import accesses, accounts, datasets, grants, releases
+from app.storage.principals import get_principal
+from app.storage.releases import Release
+
+
+async def visible_datasets(connection: Connection, principal: AnyPrincipal) -> set[str] | None:
+    """None means all: an auditor appointed by the operator. One appointed by a steward sees that steward's."""
+    if isinstance(principal, Steward):
+        return await _owned_ids(connection, principal.id)
+    if isinstance(principal, Auditor):
+        person = await get_principal(connection, principal.id)
+        if person is not None and person.created_by is None:
+            return None
+        return set() if person is None else await _owned_ids(connection, str(person.created_by))
+    capped = {account.dataset for account in await accounts.list_accounts(connection, analyst=principal.id)}
+    granted = {grant.dataset_id for grant in await grants.list_grants(connection, principal.id)}
+    return capped | granted
+
+
+async def may_see_dataset(connection: Connection, principal: AnyPrincipal, dataset_id: str) -> bool:
+    """The same rule for one dataset, without listing the others."""
+    dataset = await datasets.get_dataset(connection, dataset_id)
+    if dataset is None:
+        return False
+    if isinstance(principal, Steward):
+        return dataset.owner == principal.id
+    if isinstance(principal, Auditor):
+        person = await get_principal(connection, principal.id)
+        return person is not None and person.created_by in (None, dataset.owner)
+    account = await accounts.get_account(connection, account_id(dataset_id, principal.id))
+    return account is not None or await grants.get_grant(connection, principal.id, dataset_id) is not None
+
+
+async def find_release(connection: Connection, principal: AnyPrincipal, release_id: str) -> Release:
+    """Raises NotFound, alike for unknown releases and for those of datasets this key knows nothing of."""
+    release = await releases.get_release(connection, release_id)
+    if release is None or not await may_see_dataset(connection, principal, release.dataset_id):
+        raise NotFound("release", release_id)
+    return release
+
+
+def require_published(release: Release) -> None:
+    if release.status == "withdrawn":
+        raise ReleaseWithdrawn("this release was withdrawn; it has no samples")
+    if release.status != "published":
+        raise ReleaseNotReady("this release is still pending")
+
+
+async def readable_samples(connection: Connection, reader: Reader, release: Release) -> int:
+    """How many samples, from the first on. Raises ReleaseNotReady, ReleaseWithdrawn, AccessRequired."""
+    require_published(release)
+    published = int(release.mechanism["samples"])
+    if isinstance(reader, Steward):
+        return published
+    access = await accesses.get_access(connection, reader.id, release.id)
+    grant = await grants.get_grant(connection, reader.id, release.dataset_id)
+    bought = 0 if access is None else access.samples
+    granted = 0 if grant is None else published if grant.samples is None else grant.samples
+    samples = min(max(bought, granted), published)
+    if samples < 1:
+        raise AccessRequired("pay for samples first: POST /v1/releases/{id}/access")
+    return samples
+
+
+async def _owned_ids(connection: Connection, owner: str) -> set[str]:
+    owned: set[str] = set()
+    cursor = None
+    while True:
+        page = await datasets.page_datasets(connection, owner=owner, cursor=cursor, limit=200)
+        owned |= {item.id for item in page.items}
+        if page.next_cursor is None:
+            return owned
+        cursor = page.next_cursor

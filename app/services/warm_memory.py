@@ -1,0 +1,71 @@
+"""Published things this process has at hand. They never change, so they are kept until room is needed.
+
+Bounded by bytes and entries; losing an entry costs a read, never an answer.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.core.decisions import Question, SampleSet
+from app.core.families import Parameter
+
+T = TypeVar("T")
+
+SAMPLE_BYTES_MAX = 512 * 1024 * 1024
+ANSWER_BYTES_MAX = 32 * 1024 * 1024
+QUESTIONS_MAX = 10_000
+ENTRY_OVERHEAD_BYTES = 256
+
+
+class Shelf(Generic[T]):
+    """Least recently used goes first, by size."""
+
+    def __init__(self, size_max: int) -> None:
+        self._size_max = size_max
+        self._size = 0
+        self._entries: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+
+    def get(self, key: Hashable) -> T | None:
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        self._entries.move_to_end(key)
+        return found[0]
+
+    def put(self, key: Hashable, value: T, size: int) -> None:
+        if size > self._size_max:
+            return
+        old = self._entries.pop(key, None)
+        self._size += size - (0 if old is None else old[1])
+        self._entries[key] = (value, size)
+        while self._size > self._size_max:
+            _, (_, gone) = self._entries.popitem(last=False)
+            self._size -= gone
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._size = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRelease:
+    """A published release with the samples a reader has a right to, and no others."""
+
+    id: str
+    parameters: tuple[Parameter, ...]
+    samples: SampleSet
+
+
+class WarmMemory:
+    """Releases by (id, prefix), compiled questions by (parameters, body), answers by (id, prefix, body)."""
+
+    def __init__(self) -> None:
+        self.releases: Shelf[PublishedRelease] = Shelf(SAMPLE_BYTES_MAX)
+        self.questions: Shelf[Question] = Shelf(QUESTIONS_MAX)
+        self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)
+
+    def clear(self) -> None:
+        for shelf in (self.releases, self.questions, self.answers):
+            shelf.clear()

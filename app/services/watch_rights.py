@@ -1,0 +1,64 @@
+"""Background: notice changes of rights made elsewhere, and write down when keys were last used."""
+
+import asyncio
+import time
+
+import structlog
+
+from app.errors import Unavailable
+from app.services.change_rights import CHANNEL
+from app.services.runtime import Runtime
+from app.services.waiting import wait_for_any
+from app.storage import epochs, keys
+
+USED_FLUSH_S = 5.0
+
+log = structlog.get_logger("postern.rights")
+
+
+async def watch_rights(runtime: Runtime, *, stop: asyncio.Event) -> None:
+    """Until `stop`: read the epoch every `rights_poll_s`, sooner when another worker says something changed."""
+    nudge = asyncio.Event()
+    listener = asyncio.create_task(_listen(runtime, nudge))
+    flushed_at = time.monotonic()
+    try:
+        while not stop.is_set():
+            nudge.clear()
+            await check_rights(runtime)
+            if time.monotonic() - flushed_at > USED_FLUSH_S:
+                await flush_used(runtime)
+                flushed_at = time.monotonic()
+            await wait_for_any(runtime.settings.rights_poll_s, stop, nudge)
+    finally:
+        listener.cancel()
+        await asyncio.gather(listener, return_exceptions=True)
+        await flush_used(runtime)
+
+
+async def check_rights(runtime: Runtime) -> None:
+    """One reading of the epoch. Unreachable: say nothing, and let what is remembered grow stale by itself."""
+    asked_at = time.monotonic()
+    try:
+        async with runtime.database.read() as connection:
+            epoch = await epochs.get_epoch(connection)
+    except Unavailable:
+        log.warning("rights epoch could not be read")
+        return
+    runtime.rights.confirm(epoch, asked_at)
+
+
+async def flush_used(runtime: Runtime) -> None:
+    used, runtime.rights.used_us = runtime.rights.used_us, {}
+    if not used:
+        return
+    try:
+        async with runtime.database.write() as connection:
+            await keys.touch_keys(connection, used)
+    except Unavailable:
+        runtime.rights.used_us = used | runtime.rights.used_us
+
+
+async def _listen(runtime: Runtime, nudge: asyncio.Event) -> None:
+    async with runtime.cache.subscribe(CHANNEL) as messages:
+        async for _ in messages:
+            nudge.set()
