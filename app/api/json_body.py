@@ -9,6 +9,7 @@ valid JSON but cannot be kept (beyond 64 bits, overflowing to infinity, U+0000) 
 import json
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -20,6 +21,8 @@ from app.errors import FieldProblem, InvalidRequest, MalformedBody, UnsupportedF
 DEPTH_MAX = 32
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
 _DIGITS_MAX = 20
+_REMEMBERED_MAX = 4_096
+_REMEMBERED_BYTES_MAX = 4_096
 _TOO_LARGE = INTEGER_MAX + 1
 
 M = TypeVar("M", bound=BaseModel)
@@ -44,8 +47,18 @@ async def read_json(request: Request) -> Any:
     return parse_json(await read_json_bytes(request))
 
 
+async def read_strict_bytes(request: Request) -> bytes:
+    """The body as bytes, once it is known to be strict JSON; for the query path, where equal bytes are answered from
+    memory. Short bodies that passed are remembered, so that a question asked again is not parsed again."""
+    raw = await read_json_bytes(request)
+    if len(raw) <= _REMEMBERED_BYTES_MAX:
+        _check_short(raw)
+    else:
+        parse_json(raw)
+    return raw
+
+
 async def read_json_bytes(request: Request) -> bytes:
-    """The body unread, once its type says JSON; for the query path, where equal bytes are answered from memory."""
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise UnsupportedFormat("Content-Type", "application/json")
@@ -72,6 +85,12 @@ def parse_json(raw: bytes) -> Any:
     if problems:
         raise InvalidRequest(problems)
     return value
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def _check_short(raw: bytes) -> None:
+    """Remembers success only: what raises is not kept."""
+    parse_json(raw)
 
 
 def validate(body: Any, model: type[M]) -> M:

@@ -6,10 +6,10 @@ from fastapi import Header, Path, Query
 
 _ID = r"^[A-Za-z0-9_-]{1,64}$"
 
-DatasetId = Annotated[str, Path(description="The dataset's id.", pattern=_ID, examples=["ds_4kq2mz7w5x3a"])]
-ReleaseId = Annotated[str, Path(description="The release's id.", pattern=_ID, examples=["rel_p5n6t2dy4hga"])]
+DatasetId = Annotated[str, Path(description="The dataset's id.", pattern=_ID, examples=["ds_4kq2mz7w5x3ahgnd"])]
+ReleaseId = Annotated[str, Path(description="The release's id.", pattern=_ID, examples=["rel_p5n6t2dy4hgakq2m"])]
 AnalystId = Annotated[
-    str, Path(description="The id of an analyst, dashboard or auditor.", pattern=_ID, examples=["an_7v3c5qk2b6jm"])
+    str, Path(description="The id of an analyst, dashboard or auditor.", pattern=_ID, examples=["an_7v3c5qk2b6jmw4xz"])
 ]
 KeyId = Annotated[
     str, Path(description="The key's id: the middle part of its token.", pattern=_ID, examples=["k3v7q2m5x4a6b2nd"])

@@ -45,7 +45,7 @@ async def test_a_batch_answers_in_order_and_one_bad_question_spoils_nothing(serv
     single = await service.expect(200, "steward", "POST", f"/releases/{release}/query", QUESTION)
     assert len(found["answers"]) == 3
     assert found["answers"][0]["response"] == single["response"]
-    assert found["answers"][1]["code"] == "invalid_query"
+    assert found["answers"][1]["problem"]["code"] == "invalid_query"
     assert "response" in found["answers"][2]
 
 

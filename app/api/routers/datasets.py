@@ -103,7 +103,7 @@ async def put_data(request: Request, steward: StewardKey, dataset_id: DatasetId)
 @router.put(
     "/datasets/{dataset_id}/analysts/{analyst_id}",
     response_model=Cap,
-    **operation("set_cap", "Cap an analyst on a dataset", ROLE, THING, JSON, ("conflict",), body=CapBody),
+    **operation("set_cap", "Cap an analyst on a dataset", ROLE, THING, JSON, ("vacuous_guarantee",), body=CapBody),
 )
 async def put_cap(request: Request, steward: StewardKey, dataset_id: DatasetId, analyst_id: AnalystId) -> Response:
     """`epsilon` and `delta` for an analyst, who then buys prefixes; `samples` for a dashboard, which buys nothing."""

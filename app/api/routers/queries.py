@@ -1,6 +1,6 @@
 """Questions: one or many, answered from samples already paid for.
 
-Bytes in, bytes out: the service answers a question it has seen from memory, so nothing is parsed or built here.
+Bytes in, bytes out: the service answers a question it has seen from memory, so nothing is built here.
 """
 
 from fastapi import APIRouter, Request
@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.api.auth import read_reader
 from app.api.documentation import JSON, ROLE, THING, operation
-from app.api.json_body import read_json_bytes
+from app.api.json_body import read_strict_bytes
 from app.api.parameters import ReleaseId
 from app.api.responses import json_response
 from app.api.runtime import runtime_of
@@ -34,7 +34,7 @@ _REFUSALS = (
 async def post_query(request: Request, release_id: ReleaseId) -> Response:
     """The response that maximises expected utility over your samples. The same question gives the same bytes."""
     reader = await read_reader(request)
-    body = await read_json_bytes(request)
+    body = await read_strict_bytes(request)
     return json_response(await answer_query(runtime_of(request), reader=reader, release_id=release_id, body=body))
 
 
@@ -46,5 +46,5 @@ async def post_query(request: Request, release_id: ReleaseId) -> Response:
 async def post_queries(request: Request, release_id: ReleaseId) -> Response:
     """Answers in the order asked; one bad question is a problem in its place and does not spoil the others."""
     reader = await read_reader(request)
-    body = await read_json_bytes(request)
+    body = await read_strict_bytes(request)
     return json_response(await answer_queries(runtime_of(request), reader=reader, release_id=release_id, body=body))

@@ -11,7 +11,8 @@ from app.api.json_body import read_model, read_spec
 from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, IdempotencyKey, IfNoneMatch, Limit, ReleaseId
 from app.api.responses import cacheable_response, model_response, page_headers
 from app.api.runtime import runtime_of
-from app.api.schemas.releases import Access, AccessBody, Card, Release, ReleaseBody, ReleasePage
+from app.api.schemas.cards import Card
+from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
 from app.services.buy_access import buy_access
 from app.services.read_card import read_card
 from app.services.read_releases import list_releases, read_release

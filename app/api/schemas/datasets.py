@@ -24,7 +24,7 @@ DATASET_BODY: JsonDict = {
     "source": {"kind": "upload", "retain": False},
 }
 DATASET: JsonDict = {
-    "id": "ds_4kq2mz7w5x3a",
+    "id": "ds_4kq2mz7w5x3ahgnd",
     "name": "trial-42",
     "columns": COLUMNS,
     "n": 1000,
@@ -131,7 +131,7 @@ class Upload(Answer):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"dataset": "ds_4kq2mz7w5x3a", "rows": 1000, "people": 1000, "clipped_people": 0}]
+            "examples": [{"dataset": "ds_4kq2mz7w5x3ahgnd", "rows": 1000, "people": 1000, "clipped_people": 0}]
         }
     )
 
@@ -149,13 +149,14 @@ class CapBody(Body):
     epsilon: Annotated[float, Field(gt=0, le=1e6)] | None = None
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     samples: Annotated[int, Field(ge=0, le=SAMPLES_MAX)] | None = None
+    force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 
 class Cap(Answer):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"dataset": "ds_4kq2mz7w5x3a", "analyst": "an_7v3c5qk2b6jm", "budget": BUDGET, "samples": None}
+                {"dataset": "ds_4kq2mz7w5x3ahgnd", "analyst": "an_7v3c5qk2b6jmw4xz", "budget": BUDGET, "samples": None}
             ]
         }
     )

@@ -10,12 +10,12 @@ from app.api.schemas.shapes import Answer, Count, PageOf, Time
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 ENTRY: JsonDict = {
     "sequence": 7,
-    "account": "dataset:ds_4kq2mz7w5x3a",
+    "account": "dataset:ds_4kq2mz7w5x3ahgnd",
     "kind": "reserve",
-    "release": "rel_p5n6t2dy4hga",
+    "release": "rel_p5n6t2dy4hgakq2m",
     "epsilon_pure_nano": 588900000000,
     "renyi_nano": 410000000,
-    "actor": "an_2b6jm7v3c5qk",
+    "actor": "an_2b6jm7v3c5qkz4wx",
     "reason": "release",
     "event": {"mechanism": "baps", "samples": 100},
     "at": "2026-03-01T09:30:00.000000Z",

@@ -1,12 +1,17 @@
 """What a key is and may do."""
 
-from typing import Any
-
 from pydantic import ConfigDict, Field
 
 from app.api.schemas.accounts import BUDGET
 from app.api.schemas.datasets import Cap
-from app.api.schemas.shapes import Answer
+from app.api.schemas.shapes import Answer, Count
+
+
+class Prefix(Answer):
+    """The first `samples` samples of a release, paid for."""
+
+    release: str
+    samples: Count
 
 
 class Me(Answer):
@@ -14,19 +19,19 @@ class Me(Answer):
         json_schema_extra={
             "examples": [
                 {
-                    "id": "an_7v3c5qk2b6jm",
+                    "id": "an_7v3c5qk2b6jmw4xz",
                     "role": "analyst",
                     "name": "ada",
                     "key": "k3v7q2m5x4a6b2nd",
                     "caps": [
                         {
-                            "dataset": "ds_4kq2mz7w5x3a",
-                            "analyst": "an_7v3c5qk2b6jm",
+                            "dataset": "ds_4kq2mz7w5x3ahgnd",
+                            "analyst": "an_7v3c5qk2b6jmw4xz",
                             "budget": BUDGET,
                             "samples": None,
                         }
                     ],
-                    "accesses": [{"release": "rel_p5n6t2dy4hga", "samples": 50}],
+                    "accesses": [{"release": "rel_p5n6t2dy4hgakq2m", "samples": 50}],
                 }
             ]
         }
@@ -37,4 +42,4 @@ class Me(Answer):
     name: str
     key: str = Field(description="The id of the key that asked.")
     caps: list[Cap]
-    accesses: list[dict[str, Any]]
+    accesses: list[Prefix]

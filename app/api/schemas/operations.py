@@ -29,7 +29,7 @@ class Problem(BaseModel):
                     "type": "urn:postern:problem:not_found",
                     "title": "No such thing",
                     "status": 404,
-                    "detail": "no release 'rel_p5n6t2dy4hga' that this key may see",
+                    "detail": "no release 'rel_p5n6t2dy4hgakq2m' that this key may see",
                     "instance": "urn:postern:request:5f0c6a1b2d3e4f50",
                     "code": "not_found",
                 }

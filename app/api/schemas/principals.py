@@ -8,14 +8,14 @@ from pydantic.config import JsonDict
 from app.api.schemas.shapes import Answer, Body, Moment, Name, PageOf, Time
 
 PRINCIPAL: JsonDict = {
-    "id": "an_7v3c5qk2b6jm",
+    "id": "an_7v3c5qk2b6jmw4xz",
     "role": "analyst",
     "name": "ada",
     "created_at": "2026-03-01T09:30:00.000000Z",
 }
 KEY: JsonDict = {
     "id": "k3v7q2m5x4a6b2nd",
-    "principal": "an_7v3c5qk2b6jm",
+    "principal": "an_7v3c5qk2b6jmw4xz",
     "role": "analyst",
     "label": "notebook",
     "created_at": "2026-03-01T09:30:00.000000Z",

@@ -23,7 +23,7 @@ ANSWER: JsonDict = {
     },
     "why": None,
     "samples": 100,
-    "release": "rel_p5n6t2dy4hga",
+    "release": "rel_p5n6t2dy4hgakq2m",
     "cost": {"epsilon": 0},
 }
 
@@ -78,7 +78,24 @@ class QueryAnswer(Answer):
     cost: dict[str, Any] = Field(description="Always zero: the release paid.")
 
 
-class QueryAnswers(Answer):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"answers": [ANSWER]}]})
+class QuestionProblem(Answer):
+    """Like `Problem`, for one question of a batch: further facts stand beside `code`."""
 
-    answers: list[dict[str, Any]] = Field(description="In the order asked; a refused one is a problem.")
+    model_config = ConfigDict(extra="allow")
+
+    code: str
+    detail: str
+
+
+class RefusedQuestion(Answer):
+    problem: QuestionProblem
+
+
+class QueryAnswers(Answer):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"answers": [ANSWER], "release": "rel_p5n6t2dy4hgakq2m", "samples": 100}]}
+    )
+
+    answers: list[QueryAnswer | RefusedQuestion] = Field(description="In the order asked.")
+    release: str
+    samples: Count

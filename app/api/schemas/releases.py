@@ -1,6 +1,6 @@
 """Releases, plans, cards and access."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
@@ -14,8 +14,8 @@ from app.core.schema import ROWS_PER_PERSON_MAX
 MODEL: JsonDict = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
 MECHANISM: JsonDict = {"kind": "baps", "samples": 100, "temperature": 1.0}
 RELEASE: JsonDict = {
-    "id": "rel_p5n6t2dy4hga",
-    "dataset": "ds_4kq2mz7w5x3a",
+    "id": "rel_p5n6t2dy4hgakq2m",
+    "dataset": "ds_4kq2mz7w5x3ahgnd",
     "status": "published",
     "model": MODEL,
     "mechanism": MECHANISM,
@@ -145,7 +145,7 @@ class Release(Answer):
 
     id: str
     dataset: str
-    status: str = Field(description="`pending`, then `published` or `withdrawn`.")
+    status: Literal["pending", "published", "withdrawn"]
     model: dict[str, Any]
     mechanism: dict[str, Any]
     parameters: list[dict[str, Any]]
@@ -162,12 +162,6 @@ class ReleasePage(PageOf):
     items: list[Release]
 
 
-class Card(Answer):
-    """The guarantee card: each line names its assumption and whether it is exact, certified or asymptotic."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"release": "rel_p5n6t2dy4hga"}]})
-
-
 class AccessBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"samples": 50}]})
 
@@ -177,7 +171,7 @@ class AccessBody(Body):
 class Access(Answer):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"release": "rel_p5n6t2dy4hga", "samples": 50, "charged": COST, "budget": BUDGET}]
+            "examples": [{"release": "rel_p5n6t2dy4hgakq2m", "samples": 50, "charged": COST, "budget": BUDGET}]
         }
     )
 

@@ -1,0 +1,60 @@
+"""The guarantee card: what is promised to the people in the data."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.api.schemas.shapes import Amount, Answer, Count
+
+CARD: JsonDict = {
+    "release": "rel_p5n6t2dy4hgakq2m",
+    "status": "published",
+    "n": 1000,
+    "samples": 100,
+    "neighbours": "the same n people, one person's data replaced; presence and n are public",
+    "privacy_unit_rows": 1,
+    "epsilon": 6.57,
+    "delta": 1e-6,
+    "best_order": 5.0,
+    "pure_epsilon": 588.9,
+    "vacuous": False,
+    "lines": [
+        {
+            "name": "approximate",
+            "value": {"epsilon": 6.57, "delta": 1e-6},
+            "basis": "certified",
+            "assumption": "the same n people, one person's data replaced; presence and n are public",
+            "text": "Except with probability 1e-06, everything all analysts together can learn …",
+        }
+    ],
+    "not_promised": ["The same people in another dataset are not tracked: their losses add up."],
+}
+
+
+class CardLine(Answer):
+    name: str
+    value: Any
+    basis: str = Field(description="Whether the figure is exact, certified or asymptotic, and by what.")
+    assumption: str
+    text: str = Field(description="The same for a person without mathematics.")
+
+
+class Card(Answer):
+    """From public numbers only: the same for everyone who may see the release."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [CARD]})
+
+    release: str
+    status: Literal["pending", "published", "withdrawn"]
+    n: Count
+    samples: Count
+    neighbours: str
+    privacy_unit_rows: Count
+    epsilon: Amount
+    delta: Amount
+    best_order: float | None
+    pure_epsilon: Amount | None
+    vacuous: bool
+    lines: list[CardLine]
+    not_promised: list[str]
