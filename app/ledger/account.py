@@ -114,7 +114,7 @@ def best_order(epsilon: float, delta: float) -> float | None:
     """argmax over the public orders of c(α)/α, the smallest if several; None without any δ."""
     if not delta > 0:
         return None
-    return max(ORDERS, key=lambda order: (epsilon - conversion_offset(order, delta)) / order)
+    return float(max(ORDERS, key=lambda order: (epsilon - conversion_offset(order, delta)) / order))
 
 
 def capacity_nano(epsilon: float, delta: float, order: float | None) -> int:

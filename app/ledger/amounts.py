@@ -70,8 +70,10 @@ class Amounts:
     def __post_init__(self) -> None:
         if len(self.curve_nano) != len(ORDERS):
             raise IntegrityFailure("an amount must have one value per order")
-        largest = max(abs(self.pure_nano), abs(self.slack_atto), *map(abs, self.curve_nano))
-        if largest > _LIMIT:
+        curve = self.curve_nano
+        largest = max(self.pure_nano, self.slack_atto, max(curve))
+        smallest = min(self.pure_nano, self.slack_atto, min(curve))
+        if largest > _LIMIT or smallest < -_LIMIT:
             raise IntegrityFailure("an account cannot hold more than 2⁶³ − 1 units")
 
     def plus(self, other: "Amounts") -> "Amounts":

@@ -73,16 +73,18 @@ async def page_entries(
 
 
 async def stream(connection: AsyncConnection, *, after: int = 0) -> AsyncIterator[Entry]:
-    """Every line after a sequence number, in order, a batch in memory at a time."""
-    statement = (
-        select(ledger_entries)
-        .where(ledger_entries.c.sequence > after)
-        .order_by(ledger_entries.c.sequence)
-        .execution_options(yield_per=_BATCH)
-    )
-    async with connection.stream(statement) as rows:
-        async for row in rows:
+    """Every line after a sequence number, in order, a batch in memory at a time.
+
+    Batches by sequence rather than a server's cursor, which a reader who stops half-way would leave open.
+    """
+    ordered = select(ledger_entries).order_by(ledger_entries.c.sequence).limit(_BATCH)
+    while True:
+        rows = (await connection.execute(ordered.where(ledger_entries.c.sequence > after))).all()
+        for row in rows:
             yield _entry(row)
+        if len(rows) < _BATCH:
+            return
+        after = rows[-1].sequence
 
 
 async def verify_book(connection: AsyncConnection) -> Verification:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 async def insert_new(connection: AsyncConnection, table: Table, values: Mapping[str, Any]) -> bool:
     """True if the row is ours; False if one with the same key was there, or won the race, first."""
     statement = _insert(connection, table).values(values).on_conflict_do_nothing()
-    return (await connection.execute(statement)).rowcount == 1
+    return await _wrote(connection, statement, table)
 
 
 async def insert_or_change(
@@ -29,7 +29,12 @@ async def insert_or_change(
         .values(values)
         .on_conflict_do_update(index_elements=list(key), set_=dict(change), where=where)
     )
-    return (await connection.execute(statement)).rowcount == 1
+    return await _wrote(connection, statement, table)
+
+
+async def _wrote(connection: AsyncConnection, statement: postgresql.Insert | sqlite.Insert, table: Table) -> bool:
+    """By what comes back: the row count of an INSERT is not kept on PostgreSQL."""
+    return (await connection.execute(statement.returning(*table.primary_key))).first() is not None
 
 
 def _insert(connection: AsyncConnection, table: Table) -> postgresql.Insert | sqlite.Insert:

