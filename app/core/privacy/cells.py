@@ -45,7 +45,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
+class Cells:
     """Sectors {(m·a, m)}: a in [a0, a1] the mean statistic a row, m in [m0, m1] rows; trapezia in (t, m)."""
 
     a0: Array
@@ -53,23 +53,23 @@ class _Cells:
     m0: Array
     m1: Array
 
-    def take(self, chosen: NDArray[np.bool_] | slice) -> "_Cells":
-        return _Cells(self.a0[chosen], self.a1[chosen], self.m0[chosen], self.m1[chosen])
+    def take(self, chosen: NDArray[np.bool_] | slice) -> "Cells":
+        return Cells(self.a0[chosen], self.a1[chosen], self.m0[chosen], self.m1[chosen])
 
-    def halves(self, split_rows: bool) -> "_Cells":
+    def halves(self, split_rows: bool) -> "Cells":
         if split_rows:
             middle = (self.m0 + self.m1) / 2
             parts = (self.a0, self.a0), (self.a1, self.a1), (self.m0, middle), (middle, self.m1)
         else:
             middle = (self.a0 + self.a1) / 2
             parts = (self.a0, middle), (middle, self.a1), (self.m0, self.m0), (self.m1, self.m1)
-        return _Cells(*(np.concatenate(part) for part in parts))
+        return Cells(*(np.concatenate(part) for part in parts))
 
 
 def curvature_supremum(grid: PublicGrid, changes: Sequence[Direction], region: Region) -> float:
     """An upper bound of Var_{P_v}(b) over v in `region` and all changes, within about TOLERANCE of the supremum."""
     cells = _first_cells(grid, region)
-    width = _window_width(grid, cells)
+    width = window_width(grid, cells)
     found, discarded = 0.0, 0.0
     for round_number in range(_ROUNDS_MAX):
         values, ceilings = _evaluate(grid, changes, cells, width)
@@ -86,7 +86,7 @@ def curvature_supremum(grid: PublicGrid, changes: Sequence[Direction], region: R
     raise NumericalFailure("the certified supremum did not settle")
 
 
-def _window_width(grid: PublicGrid, cells: _Cells) -> int:
+def window_width(grid: PublicGrid, cells: Cells) -> int:
     """The smallest window (by doubling) outside which no centre keeps weight that matters."""
     sparse = cells.take(slice(None, None, 8))
     m = (sparse.m0 + sparse.m1) / 2
@@ -100,7 +100,7 @@ def _window_width(grid: PublicGrid, cells: _Cells) -> int:
     return width
 
 
-def _first_cells(grid: PublicGrid, region: Region) -> _Cells:
+def _first_cells(grid: PublicGrid, region: Region) -> Cells:
     """A posterior sd or two (five grid points) to a cell inside the range, doubling steps outside it."""
     stride = max(1, min(_FIRST_STRIDE, (grid.size - 1) // 8))
     inner = np.unique(np.concatenate([grid.mean[::stride], grid.mean[-1:]]))
@@ -117,7 +117,7 @@ def _first_cells(grid: PublicGrid, region: Region) -> _Cells:
     m = np.geomspace(region.rows_low, region.rows_high, count + 1)
     low_a, low_m = (side.ravel() for side in np.meshgrid(a[:-1], m[:-1], indexing="ij"))
     high_a, high_m = (side.ravel() for side in np.meshgrid(a[1:], m[1:], indexing="ij"))
-    return _Cells(low_a, high_a, low_m, high_m)
+    return Cells(low_a, high_a, low_m, high_m)
 
 
 def _outward(edge: float, first_step: float, end: float) -> Array:
@@ -130,7 +130,12 @@ def _outward(edge: float, first_step: float, end: float) -> Array:
     return edge + sign * np.array([*steps, room])
 
 
-def _evaluate(grid: PublicGrid, changes: Sequence[Direction], cells: _Cells, width: int) -> tuple[Array, Array]:
+def ceilings_of(grid: PublicGrid, changes: Sequence[Direction], cells: Cells) -> Array:
+    """Certified ceilings of Var(b) on the given cells, as they are."""
+    return _evaluate(grid, changes, cells, window_width(grid, cells))[1]
+
+
+def _evaluate(grid: PublicGrid, changes: Sequence[Direction], cells: Cells, width: int) -> tuple[Array, Array]:
     """(variance at the centre, certified ceiling on the cell), the largest over all changes, for every cell."""
     values, ceilings = np.empty(len(cells.a0)), np.empty(len(cells.a0))
     for start in range(0, len(cells.a0), _CHUNK):
@@ -139,7 +144,7 @@ def _evaluate(grid: PublicGrid, changes: Sequence[Direction], cells: _Cells, wid
     return values, ceilings
 
 
-def _evaluate_chunk(grid: PublicGrid, changes: Sequence[Direction], cells: _Cells, width: int) -> tuple[Array, Array]:
+def _evaluate_chunk(grid: PublicGrid, changes: Sequence[Direction], cells: Cells, width: int) -> tuple[Array, Array]:
     m = (cells.m0 + cells.m1) / 2
     t = m * (cells.a0 + cells.a1) / 2
     windows = posterior_windows(grid, t, m, width)

@@ -42,21 +42,25 @@ def lattice_supremum(grid: PublicGrid, statistic_range: tuple[int, int], rows: i
         width *= 2
     slack = rounding_factor(grid, float(max(abs(first), abs(last))), float(rows))
     curve = np.full(len(ORDERS), np.inf)
-    inside = slice(reach + 1, len(centres) - reach - 1)
-    hats = _Hats(bends, inside)
+    # P_t and P_{t+Δ} must both exist. Smaller changes at the ends of the range are dominated: for either dataset fixed
+    # the divergence grows with the distance of the other.
+    start, stop = reach + 1, len(centres) - reach - 1
+    upward, downward = slice(start, stop - step), slice(start + step, stop)
+    hats = _Hats(bends, upward, downward)
     for i, order in enumerate(ORDERS):
         if order in _FRACTIONAL:
-            curve[i] = fractional[_FRACTIONAL.index(order), inside].max()
+            up, down = fractional[:, _FRACTIONAL.index(order)]
+            curve[i] = max(up[upward].max(), down[downward].max())
         elif (order - 1) * step <= reach:
             curve[i] = hats.largest(int(order), step)
-    kl = fractional[-1, inside].max()
+    kl = max(fractional[0, -1, upward].max(), fractional[1, -1, downward].max())
     return Supremum(curve * slack, float(kl * slack))
 
 
 def _second_differences(grid: PublicGrid, centres: Array, rows: float, step: int, width: int) -> tuple[Array, Array]:
-    """ψ(j+1) − 2ψ(j) + ψ(j−1) at every centre, and D_α for the fractional orders plus KL (last row)."""
+    """ψ(j+1) − 2ψ(j) + ψ(j−1) at every centre, and, up and down, D_α for the fractional orders plus KL (last row)."""
     bends = np.empty(len(centres))
-    fractional = np.empty((len(_FRACTIONAL) + 1, len(centres)))
+    fractional = np.empty((2, len(_FRACTIONAL) + 1, len(centres)))
     for start in range(0, len(centres), _CHUNK):
         part = slice(start, min(start + _CHUNK, len(centres)))
         t = centres[part]
@@ -67,11 +71,10 @@ def _second_differences(grid: PublicGrid, centres: Array, rows: float, step: int
         cumulant = _Cumulants(grid, windows, p, centred)
         bends[part] = cumulant.at(1.0) + cumulant.at(-1.0)
         forward, backward = cumulant.at(float(step)), cumulant.at(-float(step))
-        fractional[-1, part] = np.maximum(forward, backward)
+        fractional[:, -1, part] = forward, backward
         for i, order in enumerate(_FRACTIONAL):
-            up = cumulant.at((1 - order) * step) / (order - 1) + forward
-            down = cumulant.at((order - 1) * step) / (order - 1) + backward
-            fractional[i, part] = np.maximum(up, down)
+            fractional[0, i, part] = cumulant.at((1 - order) * step) / (order - 1) + forward
+            fractional[1, i, part] = cumulant.at((order - 1) * step) / (order - 1) + backward
     return bends, fractional
 
 
@@ -99,8 +102,8 @@ class _Cumulants:
 class _Hats:
     """sup over reachable t of Σ hat·bend/(α−1), both directions, by one transform of the bends."""
 
-    def __init__(self, bends: Array, inside: slice) -> None:
-        self._inside = inside
+    def __init__(self, bends: Array, upward: slice, downward: slice) -> None:
+        self._upward, self._downward = upward, downward
         self._length = 1 << (2 * len(bends) - 1).bit_length()
         self._spectrum = np.fft.rfft(bends, self._length)
 
@@ -113,5 +116,5 @@ class _Hats:
         # With conj, entry i sums hat[j]·bends[i+j]: the peak sits at i + peak. Without, it sits at i − peak.
         forward = np.roll(np.fft.irfft(self._spectrum * spectrum.conj(), self._length), peak)
         backward = np.roll(np.fft.irfft(self._spectrum * spectrum, self._length), -peak)
-        best = max(forward[self._inside].max(), backward[self._inside].max())
+        best = max(forward[self._upward].max(), backward[self._downward].max())
         return float(best) / (order - 1) * (1 + _TRANSFORM_MARGIN)

@@ -3,7 +3,8 @@
 Three bounds, the smallest at each order charged (PRIVACY §2):
   bounded range   pure r = max b − min b;  D_α ≤ min(r, α·r²/8)
   exact           every neighbouring pair visited (`enumeration.py`, `lattice.py`)
-  certified       (α/2)·sup Var(b) over all reachable statistics, widened by (α−1)·d (`cells.py`)
+  certified       (α/2)·sup Var(b) over all reachable statistics, widened by (α−1)·d (`cells.py`), or that supremum's
+                  weighted mean over the path between two neighbours, where it is smaller (`kernel.py`)
 and on top the slack of the integer sampler, proven in `mechanisms/integer_table.py`.
 """
 
@@ -18,6 +19,7 @@ from app.core.families.exponential import Direction, ExponentialModel, PublicGri
 from app.core.privacy.cells import Region, curvature_supremum
 from app.core.privacy.cost import Cost
 from app.core.privacy.enumeration import Supremum, enumerate_supremum, pair_count
+from app.core.privacy.kernel import kernel_curve
 from app.core.privacy.lattice import lattice_supremum
 from app.core.privacy.orders import ORDERS
 from app.core.privacy.windows import rounding_factor
@@ -29,6 +31,7 @@ WEIGHT_ERROR = 2.0**-44
 
 ENUMERATION_WORK_MAX = 300_000
 LATTICE_VALUES_MAX = 20_000
+KERNEL_GRID_MAX = 10_000
 _RELATIVE_MARGIN = 1e-9
 _GROUP_RATIO = 1.02
 
@@ -69,7 +72,14 @@ def _supremum(
         exact = lattice_supremum(grid, (low, high), people)
         ceiling = _certified(grid, (low, high), people, unit_rows, changes)
         return Supremum(np.minimum(exact.curve, ceiling.curve), exact.kl), "exact: every value of the statistic"
-    return _certified(grid, (low, high), people, unit_rows, changes), "certified: supremum of the curvature"
+    ceiling = _certified(grid, (low, high), people, unit_rows, changes)
+    if unit_rows > 1 or grid.size > KERNEL_GRID_MAX:
+        return ceiling, "certified: supremum of the curvature"
+    slack = rounding_factor(grid, float(people * max(abs(low), abs(high))), float(people))
+    curve = kernel_curve(grid, (low, high), people, 2 * ceiling.kl) * slack
+    return Supremum(
+        np.minimum(curve, ceiling.curve), ceiling.kl
+    ), "certified: ceilings of the curvature under its kernel"
 
 
 def _certified(
