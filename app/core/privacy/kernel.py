@@ -26,11 +26,20 @@ POINTS_PER_CELL_COARSE = 0.6
 CELLS_FINE_MAX = 12_000
 GROWTH = 0.06
 PLACES_MIN = 2_001
+HAT_MIN = 0.2
 _CANCELLATION = 64 * 2.0**-53
 
 
 def kernel_curve(grid: PublicGrid, statistic_range: tuple[int, int], rows: int, peak: float) -> Array:
-    """A bound of D_α for every order. `peak` is a certified supremum of Var(b) for the whole change Δ."""
+    """A bound of D_α where it can beat (α/2)·`peak`, `peak` a certified supremum of Var(b) for the whole change Δ.
+
+    Infinite for orders whose hat is narrow beside the scale 1/√ψ'' on which the curvature changes: no gain there.
+    """
+    wide = [(i, order) for i, order in enumerate(ORDERS) if (order - 1) * np.sqrt(peak) >= HAT_MIN]
+    curve = np.full(len(ORDERS), np.inf)
+    curve[[i for i, _ in wide]] = 0.0
+    if not wide:
+        return curve
     low, high = statistic_range
     step = float(high - low)
     nodes = _nodes(grid, statistic_range, rows)
@@ -38,13 +47,12 @@ def kernel_curve(grid: PublicGrid, statistic_range: tuple[int, int], rows: int, 
     cells = Cells(nodes[:-1], nodes[1:], same, same)
     ceilings = np.minimum(ceilings_of(grid, [(1, 0)], cells), peak / step**2)
     span = (float(rows * low), float(rows * high))
-    curve = np.zeros(len(ORDERS))
     for t, values, ends in (
         (nodes * rows, ceilings, span),
         (-nodes[::-1] * rows, ceilings[::-1], (-span[1], -span[0])),
     ):
         for octave in _octaves(t, values, (ends[0], ends[1] - step)):
-            for i, order in enumerate(ORDERS):
+            for i, order in wide:
                 curve[i] = max(curve[i], octave.largest(order, step))
     return curve
 
