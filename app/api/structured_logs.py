@@ -15,7 +15,7 @@ import structlog
 from structlog.typing import Processor
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
-_TALKATIVE = ("uvicorn", "uvicorn.error", "alembic", "app", "postern")
+_TALKATIVE = ("uvicorn", "uvicorn.error", "app", "postern")
 """Loggers heard below WARNING. Database drivers are not among them: at DEBUG they print statements and values."""
 
 

@@ -35,9 +35,20 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
 
 def prepare_database(settings: Settings) -> None:
     """SQLite is migrated on the spot. A shared PostgreSQL is not: other versions may still be running on it."""
-    from app.storage.migrate import current_revision, head_revision, upgrade
+    from app.storage.migrate import upgrade
 
     if settings.uses_sqlite:
         upgrade(settings.database_url)
-    elif current_revision(settings.database_url) != head_revision():
+    elif not asyncio.run(_is_current(settings.database_url)):
         raise Unavailable("the database is not at this version's schema; run `postern migrate` first")
+
+
+async def _is_current(url: str) -> bool:
+    from app.storage.engine import Database
+    from app.storage.migrate import is_current
+
+    database = Database.open(url)
+    try:
+        return await is_current(database)
+    finally:
+        await database.dispose()
