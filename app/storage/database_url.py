@@ -1,12 +1,15 @@
 """The two kinds of database address Postern takes, and the private file behind the embedded one."""
 
 import os
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from app.errors import InvalidInput
+from app.errors import InvalidInput, Unavailable
 
 BUSY_TIMEOUT_S = 15
 CONNECT_TIMEOUT_S = 5
@@ -36,10 +39,37 @@ def is_sqlite(url: URL) -> bool:
 
 
 def prepare_sqlite_file(url: URL) -> Path:
-    """Create the file and its directory readable by their owner alone; SQLite gives `-wal` and `-shm` its mode."""
+    """Create the file and its directory readable by their owner alone; SQLite gives `-wal` and `-shm` its mode.
+
+    Blocking, and only slow where several processes create the file at once. `Unavailable` if it cannot be opened.
+    """
     path = Path(url.database or "")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o600)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+    except OSError as error:
+        raise Unavailable(f"the database file cannot be opened: {error.strerror}") from error
+    _keep_a_write_ahead_log(path)
     return path
+
+
+def _keep_a_write_ahead_log(path: Path) -> None:
+    """Switch the file to WAL once; the file remembers it.
+
+    Two processes that switch at the same moment are told "locked" without waiting for the busy timeout, so the
+    waiting is done here.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    with closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.Error as error:
+                locked = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                if not locked or time.monotonic() > deadline:
+                    raise Unavailable(f"the database file cannot be used: {error}") from error
+                time.sleep(0.02)
+            else:
+                return

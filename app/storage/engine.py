@@ -29,11 +29,7 @@ from app.storage.database_url import (
     prepare_sqlite_file,
 )
 
-_PRAGMAS = (
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = ON",
-)
+_PRAGMAS = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 # Primary result codes that say "not now" rather than "wrong statement".
 _SQLITE_AWAY = frozenset(
     {

@@ -141,6 +141,14 @@ async def test_a_file_that_another_process_holds_too_long_is_unavailable(
     await theirs.dispose()
 
 
+def test_a_file_that_is_no_database_and_a_folder_in_its_place_are_unavailable_at_once(tmp_path: Path) -> None:
+    (tmp_path / "letter.db").write_text("Dear database, " * 100)
+    (tmp_path / "folder.db").mkdir()
+    for name in ("letter.db", "folder.db", "letter.db/inside.db"):
+        with pytest.raises(Unavailable):
+            Database.open(f"sqlite:///{tmp_path / name}")
+
+
 async def test_the_embedded_files_are_private_and_durable(tmp_path: Path) -> None:
     path = tmp_path / "new" / "postern.db"
     upgrade(f"sqlite:///{path}")

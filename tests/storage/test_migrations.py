@@ -50,13 +50,19 @@ async def test_a_database_without_migrations_is_not_current(empty_url: str) -> N
 
 
 def test_processes_that_start_together_migrate_once(empty_url: str) -> None:
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["app.storage.migrate"])
+    with context.Pool(4) as pool:
         assert pool.map(upgrade, [empty_url] * 4) == [head_revision()] * 4
 
 
 def test_an_unreachable_server_is_unavailable_to_migrations() -> None:
     with pytest.raises(Unavailable):
         upgrade(f"postgresql://x@127.0.0.1:{free_port()}/x")
+
+
+def _texts(options: dict[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in options.items()}
 
 
 def _described(connection: Connection) -> dict[str, object]:
@@ -72,7 +78,7 @@ def _described(connection: Connection) -> dict[str, object]:
             sorted((unique["name"], unique["column_names"]) for unique in found.get_unique_constraints(table)),
             sorted((key["constrained_columns"], key["referred_table"]) for key in found.get_foreign_keys(table)),
             sorted(
-                (index["name"], index["column_names"], str(index.get("dialect_options")))
+                (index["name"], index["column_names"], _texts(index.get("dialect_options", {})))
                 for index in found.get_indexes(table)
             ),
             found.get_pk_constraint(table)["constrained_columns"],
