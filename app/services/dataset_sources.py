@@ -1,8 +1,9 @@
 """A stored dataset as the engine sees it: parsed columns, unit and source."""
 
 from app.core.schema import Column, PrivacyUnit, parse_columns, parse_unit
+from app.errors import InvalidSchema
 from app.services.runtime import Runtime
-from app.sources.source_spec import SourceSpec
+from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.sources import RowSource, SourceContext, open_source
 from app.storage.datasets import Dataset
 
@@ -30,3 +31,14 @@ def dataset_source(runtime: Runtime, dataset: Dataset, upload_name: str | None =
         roots=tuple(runtime.settings.source_roots),
     )
     return open_source(source_spec(dataset), context)
+
+
+def rows_present(runtime: Runtime, dataset: Dataset) -> bool:
+    """Whether there is a file at all; it is not opened, so a failure here cannot depend on its rows. Blocks."""
+    if dataset.source["kind"] == "upload":
+        return dataset.upload_name is not None and runtime.uploads.path(dataset.upload_name).is_file()
+    try:
+        resolve_file(dataset.source["path"], runtime.settings.source_roots)
+    except InvalidSchema:
+        return False
+    return True

@@ -5,6 +5,7 @@ import asyncio
 import structlog
 
 from app.services.runtime import Runtime
+from app.services.wipe_uploads import wipe_used_uploads
 from app.storage import datasets, releases
 
 log = structlog.get_logger("postern.recover")
@@ -16,6 +17,7 @@ async def recover_on_start(runtime: Runtime) -> None:
     async with runtime.database.read() as connection:
         known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}
         waiting = {release.dataset_id for release in await releases.list_unfinished(connection)}
+    await wipe_used_uploads(runtime)
     swept = await asyncio.to_thread(runtime.uploads.sweep, known, candidates)
     if swept:
         log.info("wiped files left by an earlier run", files=swept)

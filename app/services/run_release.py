@@ -3,8 +3,9 @@
     reserved ──claim──▶ reading ──read rows, draw──▶ {samples + commit + published} in one transaction
 
 A crash at any line leaves the lease to expire and another worker to take over: nothing was published, so drawing
-again reveals nothing and the charge is reused. A failure before anything was read takes the charge back, once. A
-failure after that may depend on the data, so the charge stands and the release is withdrawn.
+again reveals nothing and the charge is reused. A failure before anything was read takes the charge back, once. From
+the moment the stage `reading` is on disk a failure may depend on the data, whatever its name: the charge stands and
+the release is withdrawn.
 """
 
 import asyncio
@@ -20,11 +21,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.ledger.account import Account, account_id
 from app.ledger.posting import commit_posting, void_posting
-from app.services.dataset_sources import dataset_source
+from app.services.dataset_sources import dataset_source, rows_present
 from app.services.runtime import Runtime
 from app.services.stored_models import stored_mechanism, stored_model
 from app.services.wipe_uploads import wipe_used_upload
 from app.storage import accounts, datasets, ledger_book, releases, sample_sets
+from app.storage.datasets import Dataset
 from app.storage.releases import Release
 
 ATTEMPTS_MAX = 5
@@ -57,12 +59,21 @@ async def run_next_release(runtime: Runtime) -> bool:
 
 async def _run(runtime: Runtime, release: Release, token: str) -> None:
     if release.attempts > ATTEMPTS_MAX:
-        await _give_up(runtime, release, token, read=release.stage != "reserved", reason="too many attempts")
-        return
+        read = release.stage != "reserved"
+        await _give_up(runtime, release, token, read=read, reason="too many attempts")
+    else:
+        await _attempt(runtime, release, token)
+    await wipe_used_upload(runtime, release.dataset_id, release.data_version)
+
+
+async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
+    read = release.stage != "reserved"
     try:
-        samples = await _draw(runtime, release, token)
+        dataset = await _begin_reading(runtime, release, token)
+        read = True
+        samples = await _draw(runtime, release, dataset)
     except DataMissing:
-        await _give_up(runtime, release, token, read=release.stage != "reserved", reason="the rows are gone")
+        await _give_up(runtime, release, token, read=read, reason="the rows are gone")
     except (Unavailable, asyncio.CancelledError):
         with contextlib.suppress(Unavailable):
             async with runtime.database.write() as connection:
@@ -72,20 +83,28 @@ async def _run(runtime: Runtime, release: Release, token: str) -> None:
         raise
     except Exception as error:
         log.error("release failed", release=release.id, error=type(error).__qualname__)
-        await _give_up(runtime, release, token, read=True, reason="failed after rows were read")
+        when = "after rows were read" if read else "before a row was read"
+        await _give_up(runtime, release, token, read=read, reason=f"failed {when}")
     else:
         await _publish(runtime, release, token, samples)
-    await wipe_used_upload(runtime, release.dataset_id)
 
 
-async def _draw(runtime: Runtime, release: Release, token: str) -> NDArray[np.float64]:
-    """The only place where private statistics exist: on this stack, until the samples are drawn."""
-    async with runtime.database.write() as connection:
+async def _begin_reading(runtime: Runtime, release: Release, token: str) -> Dataset:
+    """DataMissing from here means that no row was looked at. The stage is on disk before the first one is."""
+    async with runtime.database.read() as connection:
         dataset = await datasets.get_dataset(connection, release.dataset_id)
-        if dataset is None or dataset.data_version != release.data_version or dataset.data_state != "ready":
-            raise DataMissing("the rows this release was charged for are gone")
+    if dataset is None or dataset.data_version != release.data_version or dataset.data_state != "ready":
+        raise DataMissing("the rows this release was charged for are gone")
+    if not await asyncio.to_thread(rows_present, runtime, dataset):
+        raise DataMissing("the file with the rows is gone")
+    async with runtime.database.write() as connection:
         if not await releases.enter_stage(connection, release.id, token, "reading"):
             raise LeaseLost
+    return dataset
+
+
+async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray[np.float64]:
+    """The only place where private statistics exist: on this stack, until the samples are drawn."""
     source = dataset_source(runtime, dataset)
     model, mechanism = stored_model(release), stored_mechanism(release)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
@@ -101,6 +120,7 @@ async def _publish(runtime: Runtime, release: Release, token: str, samples: NDAr
     record = sample_sets.record_of(release.id, samples)
     async with runtime.database.write() as connection:
         now_us = runtime.clock()
+        await _hold_lease(runtime, connection, release, token)
         account = await _lock_account(connection, release)
         await sample_sets.insert_samples(connection, record)
         posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=now_us)
@@ -114,6 +134,7 @@ async def _give_up(runtime: Runtime, release: Release, token: str, *, read: bool
     """Withdraw. Nothing read: the charge is taken back. Otherwise it stands, committed without samples."""
     async with runtime.database.write() as connection:
         now_us = runtime.clock()
+        await _hold_lease(runtime, connection, release, token)
         account = await _lock_account(connection, release)
         reserved = await ledger_book.outstanding(connection, account.id, release.id)
         if reserved is None or await sample_sets.has_samples(connection, release.id):
@@ -126,6 +147,13 @@ async def _give_up(runtime: Runtime, release: Release, token: str, *, read: bool
         if not await releases.withdraw(connection, release.id, token, reason):
             raise LeaseLost
     log.warning("release withdrawn", release=release.id, charged=read)
+
+
+async def _hold_lease(runtime: Runtime, connection: AsyncConnection, release: Release, token: str) -> None:
+    """First in every closing transaction: locks the release, and stops a worker that has been replaced."""
+    until_us = runtime.clock() + int(runtime.settings.lease_s * 1e6)
+    if not await releases.renew_lease(connection, release.id, token, until_us):
+        raise LeaseLost
 
 
 async def _lock_account(connection: AsyncConnection, release: Release) -> Account:
