@@ -1,0 +1,87 @@
+"""`postern serve` in a process of its own: the demo, restarts, several workers, clean stops."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.cli.test_command_line import environment
+
+
+class Served:
+    """`postern serve` in a process of its own, on a free port."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.log = (folder / "serve.err").open("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from app.main import cli; cli()", "serve", "--port", "0", *arguments],
+            env=environment(folder),
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+        )
+
+    def pasted(self) -> list[str]:
+        """The commands it prints once it is ready."""
+        lines: list[str] = []
+        deadline = time.monotonic() + 120
+        assert self.process.stdout is not None
+        while time.monotonic() < deadline and not any(line.startswith("The steward") for line in lines):
+            line = self.process.stdout.readline()
+            assert line, (Path(self.log.name)).read_text()
+            lines.append(line.strip())
+        return [line for line in lines if line.startswith("curl")]
+
+    def stop(self) -> int:
+        self.process.terminate()
+        code = self.process.wait(30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.log.close()
+        return code
+
+
+def ask(line: str) -> Any:
+    """What curl would do with the line, without needing curl."""
+    url = re.search(r"http://\S+", line)
+    headers = dict(item.split(": ", 1) for item in re.findall(r"-H '([^']*)'", line))
+    body = re.search(r"-d '([^']*)'", line)
+    assert url is not None
+    request = urllib.request.Request(url[0], headers=headers, data=body[1].encode() if body else None)  # noqa: S310
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def test_the_demo_prints_commands_that_work_and_starting_again_changes_nothing(tmp_path: Path):
+    answers = []
+    for _ in range(2):
+        served = Served(tmp_path, "--demo")
+        try:
+            me, query, card = [ask(line) for line in served.pasted()]
+        finally:
+            code = served.stop()
+        assert code in (0, -signal.SIGTERM)
+        assert me["role"] == "analyst"
+        assert me["accesses"] == [{"release": query["release"], "samples": query["samples"]}]
+        assert card["release"] == query["release"]
+        answers.append((query, card))
+    assert answers[0] == answers[1]
+    logged = (tmp_path / "serve.err").read_text()
+    assert "Traceback" not in logged
+    assert "pstn_" not in logged
+
+
+def test_two_workers_give_the_same_answers_and_stop_together(tmp_path: Path):
+    served = Served(tmp_path, "--demo", "--workers", "2")
+    try:
+        _, query, _ = served.pasted()
+        assert len({json.dumps(ask(query)) for _ in range(8)}) == 1
+    finally:
+        code = served.stop()
+    assert code in (0, -signal.SIGTERM)
