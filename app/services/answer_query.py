@@ -16,7 +16,7 @@ from app.errors import InvalidInput, InvalidQuery, MalformedBody, PosternError
 from app.services.principals import Reader
 from app.services.published_release import open_release
 from app.services.runtime import Runtime
-from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, PublishedRelease
+from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, ENTRY_OVERHEAD_BYTES, PublishedRelease
 
 QUESTIONS_PER_BATCH_MAX = 1_000
 OFF_LOOP_SAMPLES = 20_000
@@ -75,7 +75,8 @@ def _question(runtime: Runtime, parameters: tuple[Parameter, ...], body: bytes) 
     question = runtime.warm.questions.get(memo)
     if question is None:
         question = compile_question(_decode(body), parameters)
-        runtime.warm.questions.put(memo, question, 1)
+        size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
+        runtime.warm.questions.put(memo, question, size)
     return question
 
 

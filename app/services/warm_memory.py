@@ -15,8 +15,10 @@ T = TypeVar("T")
 
 SAMPLE_BYTES_MAX = 512 * 1024 * 1024
 ANSWER_BYTES_MAX = 32 * 1024 * 1024
-QUESTIONS_MAX = 10_000
+QUESTION_BYTES_MAX = 16 * 1024 * 1024
 ENTRY_OVERHEAD_BYTES = 256
+COMPILED_BYTES_PER_BYTE = 32
+"""A compiled question is a tree of objects, each far larger than the few characters it was written with."""
 
 
 class Shelf(Generic[T]):
@@ -63,7 +65,7 @@ class WarmMemory:
 
     def __init__(self) -> None:
         self.releases: Shelf[PublishedRelease] = Shelf(SAMPLE_BYTES_MAX)
-        self.questions: Shelf[Question] = Shelf(QUESTIONS_MAX)
+        self.questions: Shelf[Question] = Shelf(QUESTION_BYTES_MAX)
         self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)
 
     def clear(self) -> None:

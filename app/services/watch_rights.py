@@ -10,6 +10,7 @@ from app.services.change_rights import CHANNEL
 from app.services.runtime import Runtime
 from app.services.waiting import wait_for_any
 from app.storage import epochs, keys
+from app.storage.engine import Database
 
 USED_FLUSH_S = 5.0
 
@@ -17,29 +18,35 @@ log = structlog.get_logger("postern.rights")
 
 
 async def watch_rights(runtime: Runtime, *, stop: asyncio.Event) -> None:
-    """Until `stop`: read the epoch every `rights_poll_s`, sooner when another worker says something changed."""
+    """Until `stop`: read the epoch every `rights_poll_s`, sooner when another worker says something changed.
+
+    On a connection of its own, and waiting for nothing else: requests that hold all the others, or a write that has
+    to queue, must not keep a revoked key alive.
+    """
     nudge = asyncio.Event()
-    listener = asyncio.create_task(_listen(runtime, nudge))
-    flushed_at = time.monotonic()
+    own = Database.open(runtime.settings.database_url, pool_size=1)
+    beside = [asyncio.create_task(_listen(runtime, nudge)), asyncio.create_task(_flush_regularly(runtime))]
     try:
         while not stop.is_set():
             nudge.clear()
-            await check_rights(runtime)
-            if time.monotonic() - flushed_at > USED_FLUSH_S:
-                await flush_used(runtime)
-                flushed_at = time.monotonic()
+            await check_rights(runtime, own)
+            for task in beside:
+                if task.done():
+                    task.result()
             await wait_for_any(runtime.settings.rights_poll_s, stop, nudge)
     finally:
-        listener.cancel()
-        await asyncio.gather(listener, return_exceptions=True)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         await flush_used(runtime)
+        await own.dispose()
 
 
-async def check_rights(runtime: Runtime) -> None:
+async def check_rights(runtime: Runtime, database: Database | None = None) -> None:
     """One reading of the epoch. Unreachable: say nothing, and let what is remembered grow stale by itself."""
     asked_at = time.monotonic()
     try:
-        async with runtime.database.read() as connection:
+        async with (database or runtime.database).read() as connection:
             epoch = await epochs.get_epoch(connection)
     except Unavailable:
         log.warning("rights epoch could not be read")
@@ -54,8 +61,16 @@ async def flush_used(runtime: Runtime) -> None:
     try:
         async with runtime.database.write() as connection:
             await keys.touch_keys(connection, used)
-    except Unavailable:
+    except (Unavailable, asyncio.CancelledError) as interrupted:
         runtime.rights.used_us = used | runtime.rights.used_us
+        if isinstance(interrupted, asyncio.CancelledError):
+            raise
+
+
+async def _flush_regularly(runtime: Runtime) -> None:
+    while True:
+        await asyncio.sleep(USED_FLUSH_S)
+        await flush_used(runtime)
 
 
 async def _listen(runtime: Runtime, nudge: asyncio.Event) -> None:
