@@ -14,6 +14,7 @@ from hypothesis import settings
 from app.storage.cache import Cache, open_cache
 from app.storage.engine import Database
 from app.storage.migrate import upgrade
+from tests.servers.database_lot import DatabaseLot
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
 
@@ -47,10 +48,13 @@ def redis_server() -> Iterator[ValkeyServer]:
 
 
 @pytest.fixture(scope="session")
-def migrated_template(postgres_server: PostgresServer) -> str:
-    name = postgres_server.create_database()
-    upgrade(postgres_server.url(name))
-    return name
+def database_lot(postgres_server: PostgresServer) -> DatabaseLot:
+    return DatabaseLot(postgres_server, upgrade)
+
+
+@pytest.fixture(scope="session")
+def migrated_template(database_lot: DatabaseLot) -> str:
+    return database_lot.template
 
 
 @pytest.fixture(scope="session")
@@ -73,14 +77,14 @@ def postgres_backend(
     request: pytest.FixtureRequest,
     postgres_server: PostgresServer,
     redis_server: ValkeyServer,
-    migrated_template: str,
+    database_lot: DatabaseLot,
 ) -> Iterator[Backend]:
     place = f"PostgreSQL {postgres_server.version} and Valkey {redis_server.version}"
     request.node.user_properties.append(("backend", place))
-    name = postgres_server.create_database(template=migrated_template)
+    name = database_lot.take()
     redis_server.flush()
     yield Backend("postgres", postgres_server.url(name), redis_server.url)
-    postgres_server.drop_database(name)
+    database_lot.give_back(name)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -13,11 +13,16 @@ NEIGHBOURS = "replace one person"
 
 
 def release_event(
-    *, model: Mapping[str, Any], mechanism: Mapping[str, Any], n: int, unit_rows: int, samples: int
+    *, model: Mapping[str, Any], mechanism: Mapping[str, Any], n: int, unit_rows: int, samples: int, held: int = 0
 ) -> str:
-    """What happened, apart from what it costs: enough public facts to recompute the charge later."""
+    """What happened, apart from what it costs: enough public facts to recompute the charge later.
+
+    `samples` is the length of the prefix afterwards and `held` before: a charge is the difference of two rounded
+    prefix charges, which `samples − held` alone would miss by a unit.
+    """
     return canonical_json(
         {
+            "held": held,
             "mechanism": mechanism,
             "model": model,
             "n": n,

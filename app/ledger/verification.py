@@ -172,7 +172,7 @@ def _with_recorded(account: Account, facts: dict[str, Any], fixed: float | None)
     exceed the formula's by more than one unit.
     """
     order, capacity = facts.get("order"), facts.get("capacity_nano")
-    if order is None and account.order is not None or order is not None and order not in ORDERS:
+    if (order is None and account.order is not None) or (order is not None and order not in ORDERS):
         raise _Fault("malformed_event")
     if fixed is not None and order != fixed:
         raise _Fault("wrong_capacity")

@@ -22,7 +22,10 @@ async def lock_accounts(connection: AsyncConnection, account_ids: Iterable[str])
     Always in the order of ids, so that two transactions cannot wait for each other.
     """
     statement = (
-        select(accounts).where(accounts.c.id.in_(sorted(set(account_ids)))).order_by(accounts.c.id).with_for_update()
+        select(accounts)
+        .where(accounts.c.id.in_(sorted(set(account_ids))))
+        .order_by(accounts.c.id)
+        .with_for_update(key_share=True)
     )
     return {row.id: account_of(row) for row in await connection.execute(statement)}
 

@@ -54,7 +54,7 @@ async def get_dataset(connection: AsyncConnection, dataset_id: str, *, lock: boo
     """`lock` holds the row until the transaction ends, against a simultaneous upload or release."""
     statement = select(datasets).where(datasets.c.id == dataset_id)
     if lock:
-        statement = statement.with_for_update()
+        statement = statement.with_for_update(key_share=True)
     row = (await connection.execute(statement)).one_or_none()
     return None if row is None else _record(row)
 

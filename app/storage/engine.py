@@ -3,7 +3,8 @@
 `read()` sees a single snapshot (SQLite's deferred transaction, PostgreSQL's REPEATABLE READ, read only).
 `write()` commits when its block ends and rolls back if it raises. On SQLite it begins IMMEDIATE, so it never has
 to be upgraded and repeated, and writers of one process queue in order on a lock; on PostgreSQL it is READ
-COMMITTED and rows are locked explicitly, accounts in sorted order and the ledger's head last.
+COMMITTED and rows are locked explicitly (FOR NO KEY UPDATE, which does not hold up rows that merely refer to them),
+accounts in sorted order and the ledger's head last.
 """
 
 import asyncio

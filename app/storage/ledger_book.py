@@ -121,7 +121,7 @@ async def _save(connection: AsyncConnection, posting: Posting) -> None:
 
 
 async def _lock_head(connection: AsyncConnection) -> Head:
-    row = (await connection.execute(select(ledger_head).with_for_update())).one()
+    row = (await connection.execute(select(ledger_head).with_for_update(key_share=True))).one()
     return Head(row.sequence, bytes(row.digest))
 
 

@@ -95,7 +95,7 @@ async def claim_next(connection: AsyncConnection, *, now_us: int, token: str, le
         .where(releases.c.status == "pending", releases.c.due_us <= now_us, free)
         .order_by(releases.c.due_us, releases.c.id)
         .limit(1)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, key_share=True)
     )
     release_id = (await connection.execute(chosen)).scalar_one_or_none()
     if release_id is None:

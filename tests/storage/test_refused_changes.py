@@ -13,6 +13,7 @@ from app.storage.engine import Database
 from app.storage.ledger_book import post, verify_book
 from app.storage.releases import claim_next, publish
 from app.storage.sample_sets import insert_samples, record_of
+from tests.conftest import Backend
 from tests.storage.populated import NOW_US, ONE, WHO, add_release, populate
 
 
@@ -65,14 +66,13 @@ async def test_a_second_sample_set_for_a_release_is_refused(database: Database) 
             await insert_samples(connection, record_of("rel_1", np.full((2, 1), 0.6)))
 
 
-async def test_postgres_refuses_to_empty_what_may_not_be_deleted(database: Database) -> None:
-    await furnish(database)
-    if database.is_sqlite:
-        pytest.skip("SQLite has no TRUNCATE")
+async def test_postgres_refuses_to_empty_what_may_not_be_deleted(postgres_backend: Backend) -> None:
+    database = Database.open(postgres_backend.database_url)
     for table in ("ledger_entries", "sample_sets", "ledger_head"):
         with pytest.raises(IntegrityError):
             async with database.write() as connection:
                 await connection.execute(text(f"TRUNCATE {table} CASCADE"))
+    await database.dispose()
 
 
 def _drop_trigger(table: str, event: str) -> Callable[[Database], str]:
