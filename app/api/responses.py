@@ -30,7 +30,9 @@ def json_response(body: bytes) -> Response:
     return Response(body, media_type="application/json")
 
 
-def cacheable_response(model: BaseModel, *, if_none_match: str | None) -> Response:
+def cacheable_response(
+    model: BaseModel, *, if_none_match: str | None, headers: dict[str, str] | None = None
+) -> Response:
     """Private caches may keep it, and ask again with its strong ETag.
 
     The tag hashes the response's own bytes, which the caller holds anyway and which are made of public numbers only:
@@ -38,7 +40,7 @@ def cacheable_response(model: BaseModel, *, if_none_match: str | None) -> Respon
     """
     body = model.model_dump_json().encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization", **(headers or {})}
     if if_none_match is not None and _matches(if_none_match, etag):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type="application/json")

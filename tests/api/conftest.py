@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.conftest import Backend
 COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365}}
 MODEL = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
 QUESTION = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}, "confidence": 0.95}
+PEOPLE: dict[str, Role] = {"steward": "steward", "ada": "analyst", "wall": "dashboard", "eve": "auditor"}
 ROWS = "cured,days\n" + "".join(f"{int(row % 3 == 0)},{row % 365}\n" for row in range(1000))
 
 
@@ -85,15 +87,21 @@ def api_settings(backend: Backend, tmp_path: Path) -> Settings:
     )
 
 
-@pytest.fixture
-async def service(api_settings: Settings) -> AsyncIterator[Service]:
-    app = create_app(api_settings)
+@asynccontextmanager
+async def started(chosen: Settings) -> AsyncIterator[Service]:
+    app = create_app(chosen)
     transport = httpx.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://test") as client,
     ):
         running = Service(app, client)
-        for name, role in (("steward", "steward"), ("ada", "analyst"), ("wall", "dashboard"), ("eve", "auditor")):
-            await running.add(name, role)  # type: ignore[arg-type]
+        for name, role in PEOPLE.items():
+            await running.add(name, role)
+        yield running
+
+
+@pytest.fixture
+async def service(api_settings: Settings) -> AsyncIterator[Service]:
+    async with started(api_settings) as running:
         yield running

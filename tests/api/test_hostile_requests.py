@@ -7,7 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.conftest import COLUMNS, MODEL, QUESTION, Service
+from app.settings import Settings
+from tests.api.conftest import COLUMNS, MODEL, QUESTION, ROWS, Service, started
 
 DATASET = {
     "name": "hostile",
@@ -166,6 +167,17 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_parsed(service: Ser
     body = json.dumps({**DATASET, "name": "x" * (1024 * 1024)}).encode()
     answer = await service.call("steward", "POST", "/datasets", content=body)
     assert (answer.status_code, answer.json()["code"]) == (413, "payload_too_large")
+
+
+async def test_an_upload_over_its_limit_is_refused_and_leaves_nothing_behind(api_settings: Settings):
+    folder = api_settings.data_dir / "uploads"
+    async with started(api_settings.model_copy(update={"upload_bytes_max": 1000})) as service:
+        dataset = (await service.expect(201, "steward", "POST", "/datasets", DATASET))["id"]
+        sent = {"content": ROWS.encode(), "headers": {"Content-Type": "text/csv"}}
+        refused = await service.expect(413, "steward", "PUT", f"/datasets/{dataset}/data", **sent)
+        assert refused["code"] == "payload_too_large"
+        assert (await service.expect(200, "steward", "GET", f"/datasets/{dataset}"))["n"] is None
+        assert list(folder.iterdir()) == []
 
 
 async def test_questions_with_numbers_that_overflow_are_refused(service: Service):

@@ -86,7 +86,7 @@ async def test_the_same_idempotency_key_gives_the_same_release_and_another_body_
 
 async def test_a_release_and_its_card_can_be_revalidated(service: Service):
     release = await service.release(await service.dataset())
-    for path in (f"/releases/{release}", f"/releases/{release}/card"):
+    for path in ("/releases", f"/releases/{release}", f"/releases/{release}/card"):
         first = await service.call("steward", "GET", path)
         assert first.status_code == 200
         assert "private" in first.headers["cache-control"]

@@ -58,7 +58,7 @@ async def post_release(
 @router.get(
     "/releases",
     response_model=ReleasePage,
-    **operation("list_releases", "List releases you may see", KEY, PARAMETERS),
+    **operation("list_releases", "List releases you may see", KEY, PARAMETERS, headers=_CACHED, extra=_UNCHANGED),
 )
 async def get_releases(
     request: Request,
@@ -66,10 +66,11 @@ async def get_releases(
     limit: Limit = LIMIT_DEFAULT,
     cursor: Cursor = None,
     dataset: _DatasetFilter = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response:
     """A steward sees those of their datasets; others those of datasets on which they have a right."""
     page = await list_releases(runtime_of(request), principal=principal, cursor=cursor, limit=limit, dataset=dataset)
-    return model_response(ReleasePage.of(page), headers=page_headers(request, page))
+    return cacheable_response(ReleasePage.of(page), if_none_match=if_none_match, headers=page_headers(request, page))
 
 
 @router.get(
