@@ -73,10 +73,8 @@ def count_lines(path: Path) -> int:
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             _check_chunk(chunk, decoder, seen)
-    try:
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        raise _problem(seen.lines + 1, "text in UTF-8") from None
+    if decoder.getstate()[0]:
+        raise _problem(seen.lines + 1, "text in UTF-8")
     if seen.last == b"\r":
         raise _problem(seen.lines + 1, "lines that end in \\n or \\r\\n")
     return seen.lines + (seen.last not in (b"", b"\n"))
@@ -86,17 +84,24 @@ def _check_chunk(chunk: bytes, decoder: codecs.IncrementalDecoder, seen: _Seen) 
     if len(chunk.translate(None, _CONTROLS)) != len(chunk):
         at = next(i for i, code in enumerate(chunk) if code in _CONTROLS)
         raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, at), "text without control characters")
-    pending = len(decoder.getstate()[0])
-    try:
-        decoder.decode(chunk)
-    except UnicodeDecodeError as error:
-        at = max(0, error.start - pending)
-        raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, at), "text in UTF-8") from None
+    bad = _first_bad_byte(chunk, decoder)
+    if bad is not None:
+        raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, bad), "text in UTF-8")
     _check_ends(chunk, seen)
     if len(chunk) == CHUNK_BYTES and b"\n" not in chunk:
         raise _problem(seen.lines + 1, f"lines of at most {LINE_BYTES_MAX} bytes")
     seen.lines += chunk.count(b"\n")
     seen.last = chunk[-1:]
+
+
+def _first_bad_byte(chunk: bytes, decoder: codecs.IncrementalDecoder) -> int | None:
+    """Where the chunk stops being UTF-8. The decoder's own error holds the rows, so it ends here."""
+    carried = len(decoder.getstate()[0])
+    try:
+        decoder.decode(chunk)
+    except UnicodeDecodeError as error:
+        return max(0, error.start - carried)
+    return None
 
 
 def _check_ends(chunk: bytes, seen: _Seen) -> None:

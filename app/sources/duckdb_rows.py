@@ -1,11 +1,8 @@
 """Strict validation at upload, inside the engine: only counts and line numbers come out."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import duckdb
 
 from app.core.schema import Column, PrivacyUnit
 from app.errors import (
@@ -13,12 +10,13 @@ from app.errors import (
     InvalidInput,
     InvalidRows,
     PayloadTooLarge,
+    PosternError,
     RowProblem,
     Unavailable,
     UnsupportedFormat,
 )
 from app.sources.csv_lines import ROW, count_lines
-from app.sources.engine import Limits, OutOfRoom, OutOfTime, open_engine
+from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, open_engine
 from app.sources.formats import Format
 from app.sources.scans import PROBLEMS_MAX, Scan, open_scan
 from app.sources.uploads import UploadStore
@@ -58,16 +56,33 @@ def validate(
     InvalidInput about `n` if another number of people was declared.
     """
     limits = limits or Limits()
-    with _in_our_words(file_format, limits):
-        lines = _lines(path, file_format, limits)
-        with open_engine(path, uploads, limits) as connection:
-            scan = open_scan(connection, path, file_format, columns, unit)
-            rows = _check_rows(connection, scan, limits)
-            if lines is not None and rows != lines - 1:
-                raise UnsupportedFormat("body", "CSV with one record a line")
-            people, clipped = _count_people(connection, scan, unit, rows)
-    if n is not None and people != n:
-        raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
+    try:
+        report = _report(path, file_format, columns, unit, uploads, limits)
+    except (EngineError, UnicodeError, OSError) as error:
+        refusal = _in_our_words(error, file_format, limits)
+    else:
+        if n is not None and report.people != n:
+            raise InvalidInput("n", f"the number of people in the rows, {report.people}, not {n}")
+        return report
+    # Raised out here, where the engine's error is no longer its context: that one may quote rows.
+    raise refusal
+
+
+def _report(
+    path: Path,
+    file_format: Format,
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    uploads: UploadStore,
+    limits: Limits,
+) -> UploadReport:
+    lines = _lines(path, file_format, limits)
+    with open_engine(path, uploads, limits) as connection:
+        scan = open_scan(connection, path, file_format, columns, unit)
+        rows = _check_rows(connection, scan, limits)
+        if lines is not None and rows != lines - 1:
+            raise UnsupportedFormat("body", "CSV with one record a line")
+        people, clipped = _count_people(connection, scan, unit, rows)
     return UploadReport(rows=rows, people=people, clipped_people=clipped)
 
 
@@ -80,7 +95,7 @@ def _lines(path: Path, file_format: Format, limits: Limits) -> int | None:
     return lines
 
 
-def _check_rows(connection: duckdb.DuckDBPyConnection, scan: Scan, limits: Limits) -> int:
+def _check_rows(connection: Connection, scan: Scan, limits: Limits) -> int:
     counted = connection.execute(
         f"SELECT count(*), count(*) FILTER (WHERE NOT ({scan.allowed})) FROM {scan.table}"  # noqa: S608
     ).fetchone()
@@ -88,13 +103,16 @@ def _check_rows(connection: duckdb.DuckDBPyConnection, scan: Scan, limits: Limit
     if rows > limits.rows_max:
         raise PayloadTooLarge("body", f"at most {limits.rows_max} rows")
     if refused:
-        raise InvalidRows(_problems(connection, scan))
+        problems = _problems(connection, scan)
+        if not problems:
+            raise UnsupportedFormat("body", "a file that reads the same twice")
+        raise InvalidRows(problems)
     if rows == 0:
         raise InvalidRows([RowProblem(scan.first_line, ROW, "at least one row")])
     return int(rows)
 
 
-def _problems(connection: duckdb.DuckDBPyConnection, scan: Scan) -> list[RowProblem]:
+def _problems(connection: Connection, scan: Scan) -> list[RowProblem]:
     """The first bad cells in line order. Flags leave the engine, values do not."""
     flags = ", ".join(f"coalesce({rule.valid}, false)" for rule in scan.rules.values())
     records = connection.execute(
@@ -116,7 +134,7 @@ def _problems(connection: duckdb.DuckDBPyConnection, scan: Scan) -> list[RowProb
     return problems[:PROBLEMS_MAX]
 
 
-def _count_people(connection: duckdb.DuckDBPyConnection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:
+def _count_people(connection: Connection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:
     """How many people, and how many of them own more rows than the unit allows."""
     if unit.column is None:
         return rows, 0
@@ -129,19 +147,13 @@ def _count_people(connection: duckdb.DuckDBPyConnection, scan: Scan, unit: Priva
     return int(people), int(clipped)
 
 
-@contextmanager
-def _in_our_words(file_format: Format, limits: Limits) -> Iterator[None]:
-    """Engine errors may quote rows: none is shown or chained."""
-    try:
-        yield
-    except OutOfTime:
-        raise PayloadTooLarge("body", f"rows that can be checked in {limits.seconds:g} seconds") from None
-    except OutOfRoom:
-        raise Unavailable("the server has no room to check these rows", retry_after_s=60) from None
-    except FileNotFoundError:
-        raise DataMissing("the rows are not there any more") from None
-    except OSError:
-        raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
-    except (duckdb.Error, UnicodeError):
-        expected = "an intact Parquet file" if file_format == "parquet" else "CSV in UTF-8"
-        raise UnsupportedFormat("body", expected) from None
+def _in_our_words(error: Exception, file_format: Format, limits: Limits) -> PosternError:
+    if isinstance(error, OutOfTime):
+        return PayloadTooLarge("body", f"rows that can be checked in {limits.seconds:g} seconds")
+    if isinstance(error, OutOfRoom):
+        return Unavailable("the server has no room to check these rows", retry_after_s=60)
+    if isinstance(error, FileNotFoundError):
+        return DataMissing("the rows are not there any more")
+    if isinstance(error, OSError):
+        return Unavailable("the rows cannot be read now", retry_after_s=60)
+    return UnsupportedFormat("body", "an intact Parquet file" if file_format == "parquet" else "CSV in UTF-8")

@@ -11,7 +11,15 @@ import duckdb
 from app.errors import Unavailable
 from app.sources.uploads import UploadStore
 
+# What the rest of this package, and nobody else, needs to know of the engine.
+Connection = duckdb.DuckDBPyConnection
+EngineError = duckdb.Error
+OutOfTime = duckdb.InterruptException
+OutOfRoom = duckdb.OutOfMemoryException
+
 GLOB_CHARACTERS = frozenset("*?[")
+# Optimisers that believe the minima, maxima and null counts a Parquet file states about itself.
+TRUSTING_OPTIMISERS = "statistics_propagation,filter_pushdown,join_filter_pushdown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +33,19 @@ class Limits:
     rows_max: int = 1_000_000_000
 
 
-class OutOfTime(Exception):
-    """The engine was interrupted at `Limits.seconds`."""
-
-
-class OutOfRoom(Exception):
-    """Memory and spill together did not hold the work."""
-
-
 @contextmanager
-def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[Connection]:
     """A connection that may read `path` and nothing else.
 
     No extension is installed or loaded (nothing is fetched), no other file, no network, no
-    replacement of table names by Python variables, no progress bar, and the configuration is
-    locked once set. What does not fit in memory spills into a private directory under the
-    upload root, unencrypted, unlinked by the engine as it goes and wiped here at the end.
+    replacement of table names by Python variables, no progress bar, no trust in what a file
+    states about its own contents, and the configuration is locked once set. What does not fit
+    in memory spills into a private directory under the upload root: unencrypted, unlinked by
+    the engine as it goes, wiped here at the end.
 
-    Raises OutOfTime and OutOfRoom; other errors of the engine come through as
-    `duckdb.Error`, whose text may quote rows and must not be shown, logged or chained.
+    Errors of the engine come through as `EngineError` (`OutOfTime` at the time limit, `OutOfRoom`
+    when memory and spill are full). Their text may quote rows and must not be shown, logged or
+    chained.
     """
     if GLOB_CHARACTERS & set(str(path)):
         # DuckDB would take the path for a pattern.
@@ -55,17 +57,13 @@ def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[du
         alarm.start()
         try:
             yield connection
-        except duckdb.InterruptException:
-            raise OutOfTime from None
-        except duckdb.OutOfMemoryException:
-            raise OutOfRoom from None
         finally:
             done.set()
             alarm.join()
             connection.close()
 
 
-def _interrupt_after(connection: duckdb.DuckDBPyConnection, limits: Limits, done: threading.Event) -> None:
+def _interrupt_after(connection: Connection, limits: Limits, done: threading.Event) -> None:
     """Interrupt again and again: one that falls between two queries would be lost."""
     pause = limits.seconds
     while not done.wait(pause):
@@ -73,17 +71,18 @@ def _interrupt_after(connection: duckdb.DuckDBPyConnection, limits: Limits, done
         pause = 0.1
 
 
-def _connect(path: Path, spill: Path, limits: Limits) -> duckdb.DuckDBPyConnection:
+def _connect(path: Path, spill: Path, limits: Limits) -> Connection:
     try:
         connection = duckdb.connect(":memory:", config=_config(spill, limits))
-    except duckdb.Error as error:
+    except EngineError as error:
         raise Unavailable("the row engine does not start") from error
     try:
         connection.execute("SET enable_progress_bar = false")
+        connection.execute(f"SET disabled_optimizers = {literal(TRUSTING_OPTIMISERS)}")
         connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-    except duckdb.Error as error:
+    except EngineError as error:
         connection.close()
         raise Unavailable("the row engine does not start") from error
     return connection

@@ -8,12 +8,10 @@ the order of rows, on chunks or threads, nor on whether the file is CSV or Parqu
 from collections.abc import Mapping
 from pathlib import Path
 
-import duckdb
-
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics import ExactStatistic, StatisticRequest
-from app.errors import DataMissing, InvalidModel, InvalidRows, Unavailable
-from app.sources.engine import Limits, OutOfRoom, OutOfTime, open_engine
+from app.errors import DataMissing, InvalidModel, InvalidRows, PosternError, Unavailable
+from app.sources.engine import EngineError, Limits, open_engine
 from app.sources.formats import Format
 from app.sources.scans import Scan, open_scan
 from app.sources.uploads import UploadStore
@@ -49,16 +47,18 @@ def compute(
         raise ValueError(f"hash_key needs at least {HASH_KEY_BYTES_MIN} bytes")
     if not path.is_file():
         raise DataMissing("the rows are not there any more")
+    failure: PosternError
     try:
         with open_engine(path, uploads, limits or Limits()) as connection:
             scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
-            counted = connection.execute(*_query(scan, unit, request, hash_key)).fetchone()
+            total, rows = connection.execute(*_query(scan, unit, request, hash_key)).fetchall()[0]
+            return ExactStatistic(total=int(total), rows=int(rows))
     except InvalidRows:
-        raise DataMissing("the rows no longer have the declared columns") from None
-    except (OutOfTime, OutOfRoom, OSError, duckdb.Error, UnicodeError):
-        raise Unavailable("the rows could not be read", retry_after_s=60) from None
-    total, rows = counted or (0, 0)
-    return ExactStatistic(total=int(total), rows=int(rows))
+        failure = DataMissing("the rows no longer have the declared columns")
+    except (OSError, EngineError, UnicodeError):
+        failure = Unavailable("the rows could not be read", retry_after_s=60)
+    # Raised out here, where the engine's error is no longer its context: that one may quote rows.
+    raise failure
 
 
 def _query(scan: Scan, unit: PrivacyUnit, request: StatisticRequest, hash_key: bytes) -> tuple[str, dict[str, str]]:

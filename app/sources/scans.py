@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from app.core.schema import Column, PrivacyUnit
 from app.errors import InvalidRows, RowProblem
 from app.sources.cell_rules import (
@@ -17,7 +15,7 @@ from app.sources.cell_rules import (
     typed_rule,
 )
 from app.sources.csv_lines import CELLS, ROW, lines_of
-from app.sources.engine import identifier, literal
+from app.sources.engine import Connection, identifier, literal
 from app.sources.formats import Format
 
 PROBLEMS_MAX = 20
@@ -43,7 +41,7 @@ class Scan:
 
 
 def open_scan(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     path: Path,
     file_format: Format,
     columns: Mapping[str, Column],
@@ -58,7 +56,7 @@ def open_scan(
 
 
 def _scan_csv(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     path: Path,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
@@ -84,9 +82,7 @@ def _scan_csv(
     return Scan(table, rules, first_line=2)
 
 
-def _scan_parquet(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, Column], unit: PrivacyUnit
-) -> Scan:
+def _scan_parquet(connection: Connection, path: Path, columns: Mapping[str, Column], unit: PrivacyUnit) -> Scan:
     where = literal(str(path))
     source = f"read_parquet({where}, hive_partitioning = false, union_by_name = false)"
     schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({where})")  # noqa: S608

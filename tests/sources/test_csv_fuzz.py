@@ -48,7 +48,7 @@ near_lines = st.tuples(good_lines, st.integers(0, 3), cells).map(
     lambda made: ",".join([*made[0].split(",")[: made[1]], made[2], *made[0].split(",")[made[1] + 1 :]])
 )
 any_lines = st.lists(cells, min_size=1, max_size=6).map(",".join)
-files = st.lists(st.one_of(good_lines, near_lines, any_lines), min_size=1, max_size=12)
+files = st.lists(st.one_of(good_lines, near_lines, any_lines), min_size=1, max_size=30)
 
 
 def split(line: str) -> list[str] | None:
@@ -127,7 +127,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=files, end=st.sampled_from(["\n", "\r\n"]), final=st.booleans())
 def test_engine_and_reference_refuse_the_same_cells(
     folder: Path, columns: dict[str, Column], lines: list[str], end: str, final: bool

@@ -3,22 +3,21 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 
-from app.sources.engine import Limits, OutOfRoom, OutOfTime, identifier, literal, open_engine
+from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, identifier, literal, open_engine
 from app.sources.uploads import UploadStore
 
 
 @pytest.fixture
-def engine(tmp_path: Path, store: UploadStore) -> Iterator[duckdb.DuckDBPyConnection]:
+def engine(tmp_path: Path, store: UploadStore) -> Iterator[Connection]:
     (tmp_path / "rows").write_text("a\n1\n")
     (tmp_path / "other").write_text("a\n1\n")
     with open_engine(tmp_path / "rows", store, Limits()) as connection:
         yield connection
 
 
-def test_the_one_file_can_be_read(engine: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+def test_the_one_file_can_be_read(engine: Connection, tmp_path: Path) -> None:
     assert engine.execute(f"SELECT a FROM read_csv({literal(str(tmp_path / 'rows'))})").fetchall() == [(1,)]
 
 
@@ -40,9 +39,9 @@ def test_the_one_file_can_be_read(engine: duckdb.DuckDBPyConnection, tmp_path: P
         "SELECT * FROM secret_rows",
     ],
 )
-def test_everything_else_is_out_of_reach(engine: duckdb.DuckDBPyConnection, tmp_path: Path, statement: str) -> None:
+def test_everything_else_is_out_of_reach(engine: Connection, tmp_path: Path, statement: str) -> None:
     secret_rows = [1, 2, 3]
-    with pytest.raises(duckdb.Error):
+    with pytest.raises(EngineError):
         engine.execute(statement.format(folder=tmp_path)).fetchall()
     assert secret_rows
 
@@ -59,7 +58,10 @@ def test_spill_folder_is_private_and_gone_afterwards(tmp_path: Path, store: Uplo
 def test_statement_that_takes_too_long_is_interrupted(tmp_path: Path, store: UploadStore) -> None:
     (tmp_path / "rows").write_text("a\n1\n")
     slow = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range, b.range) = 1"
-    with pytest.raises(OutOfTime), open_engine(tmp_path / "rows", store, Limits(seconds=0.2)) as connection:
+    with (
+        pytest.raises(OutOfTime),
+        open_engine(tmp_path / "rows", store, Limits(seconds=0.2)) as connection,
+    ):
         connection.execute(slow).fetchall()
 
 

@@ -188,6 +188,7 @@ def test_file_that_is_gone_or_changed_says_so_without_quoting_it(reader: Reader,
     with pytest.raises(Unavailable) as away:
         reader.sum(b"PAR1 canary PAR1")
     assert "canary" not in away.value.detail
+    assert away.value.__context__ is None
 
 
 def test_statistic_does_not_print_its_values(reader: Reader) -> None:

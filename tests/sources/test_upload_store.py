@@ -205,6 +205,15 @@ def test_next_start_wipes_what_a_killed_process_was_writing_and_not_before(store
     assert [entry.name for entry in store.root.iterdir()] == ["link"]
 
 
+def test_file_swept_before_it_was_locked_is_given_up(tmp_path: Path) -> None:
+    for unlinked in (True, False):
+        descriptor = os.open(tmp_path / "new", os.O_CREAT | os.O_RDWR)
+        if unlinked:
+            (tmp_path / "new").unlink()
+        assert private_files.lock_new(descriptor) is not unlinked
+    os.close(descriptor)
+
+
 def test_uploads_begun_during_sweeps_survive_them(store: UploadStore) -> None:
     done = threading.Event()
 
