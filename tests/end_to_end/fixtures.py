@@ -1,0 +1,50 @@
+"""Fixtures that start real processes, for every folder of tests that needs them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Backend
+from tests.end_to_end.served import PosternProcess, ServingProcess, environment_for
+
+Start = Callable[..., list[ServingProcess]]
+StartWorker = Callable[..., PosternProcess]
+
+
+@pytest.fixture(scope="session")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all workers of a parallel run: their base folders lie side by side."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if base.name.startswith("popen-") else base) / "bytecode"
+
+
+@pytest.fixture
+def serve(backend: Backend, tmp_path: Path, bytecode: Path) -> Iterator[Start]:
+    """`serve(2, LEASE_S="5")` starts that many processes on the test's backend and data folder; all are stopped."""
+    started: list[ServingProcess] = []
+
+    def start(number: int = 1, **changes: str) -> list[ServingProcess]:
+        environment = environment_for(backend, tmp_path, bytecode, **changes)
+        fresh = [ServingProcess(environment) for _ in range(number)]
+        started.extend(fresh)
+        return [process.wait_until_ready() for process in fresh]
+
+    yield start
+    for process in started:
+        process.stop()
+
+
+@pytest.fixture
+def start_worker(backend: Backend, tmp_path: Path, bytecode: Path) -> Iterator[StartWorker]:
+    """`postern worker` on the test's backend and data folder."""
+    started: list[PosternProcess] = []
+
+    def start(**changes: str) -> PosternProcess:
+        worker = PosternProcess(environment_for(backend, tmp_path, bytecode, **changes), "worker")
+        started.append(worker)
+        return worker
+
+    yield start
+    for process in started:
+        process.stop()

@@ -1,0 +1,90 @@
+"""`postern serve` and `postern worker` as operating-system processes, on loopback, ended by their process id."""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.conftest import Backend
+from tests.servers.process import Server, free_port, fresh_folder
+
+ROOT = Path(__file__).parents[2]
+_COMMAND = [sys.executable, "-c", "from app.main import cli; cli()"]
+_START_S = 60
+_ANSWER_S = 30
+
+
+class PosternProcess:
+    """One process with its log. The data folder is the caller's and outlives it."""
+
+    def __init__(self, environment: Mapping[str, str], *arguments: str) -> None:
+        self._server = Server(
+            [*_COMMAND, *arguments], fresh_folder("postern-process-"), stop_signal=signal.SIGTERM, env=environment
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._server.process.pid
+
+    @property
+    def log(self) -> str:
+        return self._server.log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is flushed, no handler runs."""
+        self._server.process.kill()
+        self._server.process.wait(timeout=10)
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def wait_until(self, ready: Any) -> None:
+        self._server.wait_until(ready, _START_S)
+
+
+class ServingProcess(PosternProcess):
+    """Answers at `url`."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        super().__init__(environment, "serve", "--host", "127.0.0.1", "--port", str(self.port))
+
+    def connect(self) -> httpx.AsyncClient:
+        """A client without a key; tests pass theirs with each call."""
+        return httpx.AsyncClient(base_url=self.url, timeout=_ANSWER_S)
+
+    def wait_until_ready(self) -> "ServingProcess":
+        self.wait_until(self._answers)
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+def environment_for(backend: Backend, folder: Path, bytecode: Path, **changes: str) -> dict[str, str]:
+    """`POSTERN_*` for a process on this backend. Compiled modules are shared, so that only the first start is slow."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("POSTERN_", "PYTHONDONTWRITEBYTECODE", "PYTEST_", "COV_"))
+    }
+    chosen = {
+        "DATA_DIR": str(folder / "data"),
+        "DATABASE_URL": backend.database_url,
+        "LOG_LEVEL": "debug",
+        **({} if backend.redis_url is None else {"REDIS_URL": backend.redis_url}),
+        **changes,
+    }
+    return (
+        inherited
+        | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(bytecode)}
+        | {f"POSTERN_{name}": value for name, value in chosen.items()}
+    )

@@ -1,0 +1,68 @@
+"""Who may make, narrow and revoke keys, and what a key may then do."""
+
+import pytest
+
+from app.errors import Forbidden, KeyExpired, NotFound
+from app.services.buy_access import buy_access
+from app.services.create_key import create_key
+from app.services.create_principal import create_principal
+from app.services.revoke_key import revoke_key
+from app.services.verify_key import verify_key
+from tests.services.world import SECOND_US, World, new_world
+
+
+@pytest.mark.parametrize(("owner", "role"), [("dashboard", "analyst"), ("analyst", "auditor"), ("auditor", "analyst")])
+async def test_a_key_never_gets_more_than_its_owner_has(world: World, owner: str, role: str):
+    person = await world.person(owner)
+    with pytest.raises(Forbidden):
+        await create_key(
+            world.runtime, actor=world.steward, principal_id=person.id, label="", expires_us=None, role=role
+        )
+
+
+async def test_a_steward_makes_keys_only_for_people_they_created(world: World):
+    other = await new_world(world.runtime)
+    theirs = await other.person("analyst")
+    for stranger in (theirs.id, other.boss.id, world.boss.id, "an_nobody"):
+        with pytest.raises(NotFound):
+            await create_key(world.runtime, actor=world.steward, principal_id=stranger, label="", expires_us=None)
+
+
+async def test_a_steward_revokes_their_own_keys_and_their_people_s_and_no_others(world: World):
+    other = await new_world(world.runtime)
+    theirs, ours = await other.person("analyst"), await world.person("analyst")
+    for key_id in (theirs.who.key_id, other.boss.who.key_id, "a" * 16):
+        with pytest.raises(NotFound):
+            await revoke_key(world.runtime, actor=world.steward, key_id=key_id)
+    for key_id in (ours.who.key_id, ours.who.key_id, world.boss.who.key_id):
+        await revoke_key(world.runtime, actor=world.steward, key_id=key_id)
+
+
+async def test_stewards_come_from_the_command_line_alone(world: World):
+    with pytest.raises(Forbidden):
+        await create_principal(world.runtime, role="steward", name="eve", created_by=world.steward)
+
+
+async def test_a_warm_key_expires_on_time(world: World):
+    now_us = world.runtime.clock()
+    person = await world.person("analyst")
+    made = await create_key(
+        world.runtime, actor=world.steward, principal_id=person.id, label="", expires_us=now_us + 3600 * SECOND_US
+    )
+    assert (await verify_key(world.runtime, token=made.token)).id == person.id
+    object.__setattr__(world.runtime, "clock", lambda: now_us + 3600 * SECOND_US)
+    with pytest.raises(KeyExpired):
+        await verify_key(world.runtime, token=made.token)
+
+
+async def test_a_shorter_prefix_costs_nothing_and_upgrades_add_up_to_buying_at_once(world: World):
+    dataset = await world.dataset()
+    release = await world.published(dataset, samples=20)
+    slow = await world.buyer(dataset, release, 3, "slow")
+    quick = await world.buyer(dataset, release, 17, "quick")
+    for samples in (9, 2, 9, 16, 17, 1):
+        view = await buy_access(world.runtime, analyst=slow.analyst, release_id=release, samples=samples)
+    assert view.samples == 17
+    own, other = [await world.account(f"{person.id}@{dataset}") for person in (slow, quick)]
+    assert own.spent == other.spent
+    assert await world.verified()
