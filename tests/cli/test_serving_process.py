@@ -10,6 +10,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from app.cli.main import run
+from app.cli.wiring import Wiring
+from app.main import running
 from tests.cli.test_command_line import environment
 
 
@@ -58,6 +63,14 @@ def ask(line: str) -> Any:
         return json.load(answer)
 
 
+def postern_says(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    """Exit code, and the JSON on standard output or the sentence on standard error."""
+    with pytest.raises(SystemExit) as left:
+        run(Wiring("", print, str, running), list(arguments))
+    out, err = capsys.readouterr()
+    return int(left.value.code or 0), json.loads(out) if out else err.strip()
+
+
 def test_the_demo_prints_commands_that_work_and_starting_again_changes_nothing(tmp_path: Path):
     answers = []
     for _ in range(2):
@@ -77,11 +90,27 @@ def test_the_demo_prints_commands_that_work_and_starting_again_changes_nothing(t
     assert "pstn_" not in logged
 
 
-def test_two_workers_give_the_same_answers_and_stop_together(tmp_path: Path):
+def test_two_workers_answer_alike_also_to_the_command_line_and_stop_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     served = Served(tmp_path, "--demo", "--workers", "2")
     try:
         _, query, _ = served.pasted()
-        assert len({json.dumps(ask(query)) for _ in range(8)}) == 1
+        answers = {json.dumps(ask(query)) for _ in range(8)}
+        assert len(answers) == 1
+        url, token = re.search(r"http://[^/]*", query), re.search(r"pstn_\S{60}", query)
+        assert url is not None
+        assert token is not None
+        monkeypatch.setenv("POSTERN_URL", url[0])
+        monkeypatch.setenv("POSTERN_KEY", token[0])
+        question = tmp_path / "question.json"
+        question.write_text(re.findall(r"-d '([^']*)'", query)[0])
+        release = json.loads(next(iter(answers)))["release"]
+        assert postern_says(capsys, "query", release, str(question)) == (0, json.loads(next(iter(answers))))
+        code, sentence = postern_says(capsys, "query", "rel_nothing", str(question))
+        assert (code, sentence) == (1, "postern: not_found: no release 'rel_nothing' that this key may see")
+        code, sentence = postern_says(capsys, "release", "ds_nothing", str(question))
+        assert (code, sentence.split(":")[1].strip()) == (1, "forbidden")
     finally:
         code = served.stop()
     assert code in (0, -signal.SIGTERM)
