@@ -14,12 +14,14 @@ from app.ledger.amounts import Amounts, prefix_charge
 from app.ledger.entry import Entry
 from app.services.runtime import Runtime
 from app.services.stored_costs import cost_from_json
+from app.services.waiting import wait_for_any
 from app.storage import accounts, ledger_book
 from tests.end_to_end.fixtures import Start
 from tests.services.world import World, over_http, release_spec
 
 REQUESTS, FITTING = 40, 7
 DELTA = 1e-6
+READING_S = 10.0
 
 
 def admitted(epsilon: float, cost: Amounts) -> int:
@@ -61,18 +63,16 @@ async def watching_the_budget(world: World, dataset: str) -> AsyncIterator[list[
             assert sum_of(lines) == account.spent
             assert account.spent_renyi_nano <= account.capacity_nano
             seen.append(account.spent_renyi_nano)
+            fresh.set()
             await asyncio.sleep(0)
 
-    async def one_more_reading() -> None:
-        enough = len(seen) + 1
-        while len(seen) < enough and not task.done():
-            await asyncio.sleep(0.001)
-
+    fresh = asyncio.Event()
     task = asyncio.create_task(watch())
     try:
-        await one_more_reading()
+        await wait_for_any(READING_S, fresh)
         yield seen
-        await one_more_reading()
+        fresh.clear()
+        await wait_for_any(READING_S, fresh)
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

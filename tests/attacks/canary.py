@@ -1,0 +1,91 @@
+"""Rows that would be recognised anywhere, and a search that knows every form they could take."""
+
+import base64
+import hashlib
+import re
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+PEOPLE, CURED = 200_003, 104_729
+HOUSE, CELL = b"heron-", b"173.2551"
+COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365}}
+UNIT = {"column": "person", "max_rows": 1}
+
+_HASHES = ("md5", "sha1", "sha256", "sha512", "sha3_256", "blake2b", "blake2s")
+_DIGITS_TO_TELL = 16
+
+
+def canary_rows() -> bytes:
+    """Every person's id and one cell of every row are patterns; how many were cured is a number found nowhere else."""
+    lines = (f"{int(row < CURED)},{CELL.decode()}{row},{HOUSE.decode()}{row:06d}\n" for row in range(PEOPLE))
+    return b"cured,days,person\n" + "".join(lines).encode()
+
+
+class Search:
+    """What must not be found. `hashed` are private bytes of which no unkeyed hash may be found either."""
+
+    def __init__(self, hashed: Iterable[bytes] = ()) -> None:
+        self._exact = {
+            "an id": re.escape(HOUSE),
+            "a cell": re.escape(CELL),
+            "the count as text": rb"(?<![0-9.])%d(?![0-9])" % CURED,
+            "its complement as text": rb"(?<![0-9.])%d(?![0-9])" % (PEOPLE - CURED),
+            "the mean as text": re.escape(repr(CURED / PEOPLE)[:12].encode()),
+        }
+        for name, value in _numbers().items():
+            for form, packed in _packed(value):
+                self._exact[f"{name} as {form}"] = re.escape(packed)
+        for number, secret in enumerate(hashed):
+            for name, needle in _digests(secret):
+                self._exact[f"{name} of secret {number}"] = re.escape(needle)
+        self._narrow = {
+            f"{name} as {order} 32-bit integer": re.escape(struct.pack(f"{order}i", value))
+            for name, value in _counts().items()
+            for order in "<>"
+        }
+
+    def in_bytes(self, blob: bytes, *, narrow: bool = True) -> list[str]:
+        """`narrow` looks for 32-bit integers too, of which pages of a database hold millions by chance."""
+        looked_for = self._exact | (self._narrow if narrow else {})
+        return [name for name, pattern in looked_for.items() if re.search(pattern, blob)]
+
+    def in_value(self, value: Any) -> list[str]:
+        """A value as a database driver gives it."""
+        if isinstance(value, bytes | memoryview):
+            return self.in_bytes(bytes(value))
+        if isinstance(value, int | float):
+            return [name for name, number in _numbers().items() if value == number]
+        return self.in_bytes(str(value).encode())
+
+
+def _counts() -> dict[str, int]:
+    return {"the count": CURED, "its complement": PEOPLE - CURED}
+
+
+def _numbers() -> Mapping[str, float]:
+    return _counts() | {"the mean": CURED / PEOPLE, "the posterior mean": (CURED + 1) / (PEOPLE + 2)}
+
+
+def _packed(value: float) -> Iterator[tuple[str, bytes]]:
+    for order in "<>":
+        yield f"{order} float", struct.pack(f"{order}d", value)
+        if isinstance(value, int):
+            yield f"{order} 64-bit integer", struct.pack(f"{order}q", value)
+
+
+def _digests(secret: bytes) -> Iterator[tuple[str, bytes]]:
+    """Long enough a beginning of each digest that chance would not give it."""
+    for name in _HASHES:
+        digest = hashlib.new(name, secret).digest()
+        yield f"{name} (raw)", digest[: _DIGITS_TO_TELL // 2]
+        yield f"{name} (hex)", digest.hex()[:_DIGITS_TO_TELL].encode()
+        yield f"{name} (base64)", base64.b64encode(digest)[:_DIGITS_TO_TELL]
+        yield f"{name} (urlsafe base64)", base64.urlsafe_b64encode(digest)[:_DIGITS_TO_TELL]
+
+
+def statistics_as_bytes() -> list[bytes]:
+    """Ways in which someone might write the statistic down before hashing it."""
+    counts = [str(CURED), f"{CURED},{PEOPLE}", f"{PEOPLE},{CURED}", f"{CURED}/{PEOPLE}", f"[{CURED},{PEOPLE}]"]
+    counts += [f'{{"rows":{PEOPLE},"total":{CURED}}}', f'{{"total":{CURED},"rows":{PEOPLE}}}']
+    return [text.encode() for text in counts] + [form for _, form in _packed(CURED)]
