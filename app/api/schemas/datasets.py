@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, BudgetBody
-from app.api.schemas.shapes import Answer, Body, Count, Name, PageOf, Time
+from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Name, PageOf, Time
 from app.core.mechanisms import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
 
@@ -102,7 +102,7 @@ class DatasetBody(Body):
     budget: BudgetBody
     privacy_unit: UnitBody | None = Field(default=None, description="null: one row a person.")
     source: SourceBody
-    n: int | None = Field(default=None, ge=1, le=10**12, description="The public number of people, if declared.")
+    n: int | None = Field(default=None, ge=1, le=PEOPLE_MAX, description="The public number of people, if declared.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 

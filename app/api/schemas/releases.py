@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, COST, Budget, BudgetBody, Cost
-from app.api.schemas.shapes import Amount, Answer, Body, Count, Name, PageOf, Time
+from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Body, Count, Name, PageOf, Time
 from app.core.families import FAMILIES
 from app.core.mechanisms import MECHANISMS, SAMPLES_MAX
 from app.core.schema import ROWS_PER_PERSON_MAX
@@ -96,7 +96,7 @@ class PlanBody(Body):
 
     model: ModelBody
     mechanism: MechanismBody
-    n: int = Field(ge=1, le=10**12, description="The public number of people.")
+    n: int = Field(ge=1, le=PEOPLE_MAX, description="The public number of people.")
     delta: float | None = Field(default=None, gt=0, lt=1, description="The δ at which ε is shown.")
     target: BudgetBody | None = Field(default=None, description="Instead of `samples`: what may be spent.")
     privacy_unit: PlanUnitBody | None = Field(default=None, description="null: one row a person.")

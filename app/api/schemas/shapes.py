@@ -5,6 +5,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+PEOPLE_MAX = 10**10
+"""More than there are; beyond it the certified cost takes longer than a request should."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
