@@ -47,7 +47,8 @@ async def buy_access(runtime: Runtime, *, analyst: Analyst, release_id: str, sam
             mechanism=release.mechanism,
             n=release.n,
             unit_rows=release.unit_rows,
-            samples=samples - held,
+            samples=samples,
+            held=held,
         )
         try:
             posting = access_posting(

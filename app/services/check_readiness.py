@@ -1,10 +1,19 @@
 """Whether this process can do its work: database, migrations, Redis if configured."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.errors import Unavailable
 from app.services.runtime import Runtime
 from app.storage.migrate import is_current
+
+
+REQUIRED = ("database", "migrations")
+"""Redis is not among them: without it answers stay correct and budgets safe, only slower (ADR 0007)."""
+
+
+def is_ready(checks: Mapping[str, Mapping[str, Any]]) -> bool:
+    return all(checks[name]["ok"] for name in REQUIRED)
 
 
 async def check_readiness(runtime: Runtime) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from app.api.documentation import operation
 from app.api.responses import model_response
 from app.api.runtime import runtime_of
 from app.api.schemas.operations import Health, Readiness
-from app.services.check_readiness import check_readiness
+from app.services.check_readiness import check_readiness, is_ready
 
 router = APIRouter(tags=["operations"])
 
@@ -38,9 +38,9 @@ async def get_health() -> Response:
     **operation("check_readiness", "Can it serve", ("internal", "unavailable"), extra=_NOT_READY),
 )
 async def get_readiness(request: Request) -> Response:
-    """Database, migrations and, if configured, Redis. 503 takes this worker out of the balancer."""
+    """Database and migrations decide; Redis, if configured, is reported, since losing it only makes answers slower."""
     checks = await check_readiness(runtime_of(request))
-    ready = all(check["ok"] for check in checks.values())
+    ready = is_ready(checks)
     return model_response(Readiness(ready=ready, checks=dict(checks)), status=200 if ready else 503)
 
 
