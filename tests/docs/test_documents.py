@@ -1,14 +1,12 @@
-"""README and docs: what they show is what happens.
+"""README and docs: what they show is what happens, and what they name exists.
 
-`bash` and `python` blocks run, in order and in one shell per document, against a really started server: on SQLite,
-and below a heading that names PostgreSQL on throw-away PostgreSQL and Valkey. A `json` block after one of them is what
-it prints: the same fields and kinds of value, the same values too if it says `exact`; `…` stands for anything.
-A block that must not run is marked `text`.
+`bash` and `python` blocks run, in order and in one shell per document, against a really started server: on SQLite, and
+below a heading that names PostgreSQL on throw-away PostgreSQL and Valkey; Python alone runs without one. A block that
+must not run is marked `text`.
 """
 
 import ast
 import json
-import math
 import os
 import re
 import shutil
@@ -20,110 +18,23 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.settings import PREFIX, Settings, variable_name
+from tests.docs.blocks import RUN, SHOWN, blocks_of, differences, expected_outputs, outputs_of, runs_by_place, script_of
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import free_port
 from tests.servers.valkey import ValkeyServer
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-RUN = {"bash", "python"}
-SHOWN = {"text", "json", "mermaid", ""}
-ELLIPSIS = "…"
-END = "==== end of block"
 START_S_MAX = 60.0
-pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="the documents' commands use curl")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One fenced block; `note` is what follows the language on the opening fence."""
-
-    line: int
-    heading: str
-    language: str
-    note: str
-    text: str
-
-    @property
-    def production(self) -> bool:
-        return "PostgreSQL" in self.heading
-
-
-def blocks_of(path: Path) -> list[Block]:
-    found: list[Block] = []
-    heading, opened, lines = "", None, list[str]()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if opened is None and line.startswith("```"):
-            opened, lines = (number, *line[3:].partition(" ")[::2]), []
-        elif opened is not None and line.strip() == "```":
-            found.append(Block(opened[0], heading, opened[1], opened[2], "\n".join(lines) + "\n"))
-            opened = None
-        elif opened is not None:
-            lines.append(line)
-        elif line.startswith("#"):
-            heading = line
-    assert opened is None, f"{path.name}: the block at line {opened and opened[0]} never ends"
-    return found
 
 
 def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
-
-
-def script_of(blocks: list[Block]) -> str:
-    """One shell script; a mark after each block tells their outputs apart."""
-    parts = ["set -euo pipefail"]
-    for block in blocks:
-        if block.language == "python":
-            parts.append(f"python3 - <<'END_OF_PYTHON'\n{block.text}END_OF_PYTHON")
-        else:
-            parts.append(block.text)
-        parts.append(f"printf '\\n{END} %s\\n' {block.line}")
-    return "\n".join(parts)
-
-
-def outputs_of(printed: str) -> dict[int, str]:
-    pieces = re.split(rf"\n{END} (\d+)\n", printed)
-    return {int(line): text for text, line in zip(pieces[::2], pieces[1::2], strict=False)}
-
-
-def expected_outputs(blocks: list[Block]) -> Iterator[tuple[Block, Block]]:
-    for before, after in pairwise(blocks):
-        if before.language in RUN and after.language == "json":
-            yield before, after
-
-
-def differences(shown: Any, got: Any, exact: bool, where: str = "$") -> Iterator[str]:
-    """Where what was printed is not what the document shows."""
-    if shown in (ELLIPSIS, {ELLIPSIS: ELLIPSIS}) or (not exact and (shown is None or got is None)):
-        return
-    if isinstance(shown, dict) and isinstance(got, dict):
-        named = {name for name in shown if name != ELLIPSIS}
-        if not named <= set(got) or (ELLIPSIS not in shown and named != set(got)):
-            yield f"{where}: shown {sorted(named)}, got {sorted(got)}"
-            return
-        for name in named:
-            yield from differences(shown[name], got[name], exact, f"{where}.{name}")
-    elif isinstance(shown, str) and isinstance(got, str):
-        pattern = ".*".join(re.escape(part) for part in shown.split(ELLIPSIS))
-        if exact and not re.fullmatch(pattern, got):
-            yield f"{where}: shown {shown!r}, got {got!r}"
-    elif is_number(shown) and is_number(got):
-        if exact and not math.isclose(shown, got, rel_tol=5e-3):
-            yield f"{where}: shown {shown}, got {got}"
-    elif type(shown) is not type(got) or (exact and shown != got):
-        yield f"{where}: shown {shown!r}, got {got!r}"
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +97,11 @@ def wait_until_ready(url: str) -> None:
             time.sleep(0.1)
 
 
+@pytest.fixture
+def nowhere(tmp_path: Path) -> Place:
+    return Place(place_environment(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("embedded")
@@ -216,23 +132,21 @@ def production(
 
 
 RUNNABLE = [
-    pytest.param(path, kind, id=f"{name_of(path)} on {kind}")
-    for path in DOCUMENTS
-    for kind in ("embedded", "production")
-    if any(block.language in RUN and block.production == (kind == "production") for block in blocks_of(path))
+    pytest.param(path, kind, id=f"{name_of(path)} {kind}") for path in DOCUMENTS for kind in runs_by_place(path)
 ]
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the documents' commands use curl")
 @pytest.mark.parametrize(("path", "kind"), RUNNABLE)
 def test_every_command_works_and_prints_what_is_shown(
     path: Path, kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     place: Place = request.getfixturevalue(kind)
-    blocks = [block for block in blocks_of(path) if block.production == (kind == "production")]
-    printed = outputs_of(place.run(script_of([block for block in blocks if block.language in RUN]), tmp_path))
+    printed = outputs_of(place.run(script_of(runs_by_place(path)[kind]), tmp_path))
     wrong = [
         f"line {before.line}: {difference}"
-        for before, after in expected_outputs(blocks)
+        for before, after in expected_outputs(blocks_of(path))
+        if before.line in printed
         for difference in differences(json.loads(after.text), json.loads(printed[before.line]), after.note == "exact")
     ]
     assert wrong == []
