@@ -7,7 +7,6 @@ from app.errors import Unavailable
 from app.services.runtime import Runtime
 from app.storage.migrate import is_current
 
-
 REQUIRED = ("database", "migrations")
 """Redis is not among them: without it answers stay correct and budgets safe, only slower (ADR 0007)."""
 
