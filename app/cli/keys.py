@@ -36,8 +36,27 @@ def create(
 
     async def work(runtime: Runtime) -> str | None:
         principal = await create_principal(runtime, role=role.value, name=name, created_by=None)
-        expires_us = None if expires_days is None else time.time_ns() // 1000 + expires_days * _DAY_US
-        key = await create_key(runtime, actor=None, principal_id=principal.id, label=name, expires_us=expires_us)
+        key = await create_key(
+            runtime, actor=None, principal_id=principal.id, label=name, expires_us=_expiry_us(expires_days)
+        )
+        return key.token
+
+    typer.echo(with_runtime(work))
+
+
+@app.command("add")
+def add(
+    person: Annotated[str, typer.Argument(help="The person's id, an_…; `GET /v1/me` shows one's own.")],
+    label: Annotated[str, typer.Option(help="What the key is for.")] = "",
+    expires_days: Annotated[int | None, typer.Option(min=1, max=36_500, help="Days until it expires.")] = None,
+) -> None:
+    """Give a person another key, say after a lost one, and print it alone on standard output."""
+    from app.services.create_key import create_key
+
+    async def work(runtime: Runtime) -> str | None:
+        key = await create_key(
+            runtime, actor=None, principal_id=person, label=label, expires_us=_expiry_us(expires_days)
+        )
         return key.token
 
     typer.echo(with_runtime(work))
@@ -55,3 +74,7 @@ def revoke(key_id: Annotated[str, typer.Argument(help="The middle part of the to
 
     with_runtime(work)
     typer.echo(f"revoked {identifier}")
+
+
+def _expiry_us(days: int | None) -> int | None:
+    return None if days is None else time.time_ns() // 1000 + days * _DAY_US

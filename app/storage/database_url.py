@@ -1,5 +1,6 @@
 """The two kinds of database address Postern takes, and the private file behind the embedded one."""
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -46,7 +47,10 @@ def prepare_sqlite_file(url: URL) -> Path:
     path = Path(url.database or "")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        # Only a file that is new here is opened: closing any descriptor of a database drops every lock this process
+        # holds on it, and another process would then take its write-ahead log for abandoned and delete it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
     except OSError as error:

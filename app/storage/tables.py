@@ -50,7 +50,6 @@ principals = Table(
     Column("name", Text, nullable=False),
     Column("created_by", Text, ForeignKey("principals.id")),
     Column("created_us", BigInteger, nullable=False),
-    UniqueConstraint("id", "role", name="principals_id_role"),
     _one_of("role", ROLES),
     Index("principals_by_creator", "created_by", "created_us", "id"),
 )
@@ -67,7 +66,8 @@ api_keys = Table(
     Column("revoked_us", BigInteger),
     Column("last_used_us", BigInteger),
     Column("label", Text, nullable=False),
-    ForeignKeyConstraint(["principal_id", "role"], ["principals.id", "principals.role"]),
+    ForeignKeyConstraint(["principal_id"], ["principals.id"]),
+    _one_of("role", ROLES),
     UniqueConstraint("secret_hash", name="api_keys_secret_hash"),
     CheckConstraint("length(secret_hash) = 32", name="secret_hash_is_sha256"),
     Index("api_keys_by_principal", "principal_id", "created_us", "id"),

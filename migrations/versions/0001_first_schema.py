@@ -24,7 +24,6 @@ CREATE TABLE principals (
   name TEXT NOT NULL,
   created_by TEXT REFERENCES principals (id),
   created_us BIGINT NOT NULL,
-  CONSTRAINT principals_id_role UNIQUE (id, role),
   CONSTRAINT role_known CHECK (role IN ('steward', 'analyst', 'dashboard', 'auditor'))
 );
 CREATE INDEX principals_by_creator ON principals (created_by, created_us, id);
@@ -39,7 +38,8 @@ CREATE TABLE api_keys (
   revoked_us BIGINT,
   last_used_us BIGINT,
   label TEXT NOT NULL,
-  FOREIGN KEY (principal_id, role) REFERENCES principals (id, role),
+  FOREIGN KEY (principal_id) REFERENCES principals (id),
+  CONSTRAINT role_known CHECK (role IN ('steward', 'analyst', 'dashboard', 'auditor')),
   CONSTRAINT api_keys_secret_hash UNIQUE (secret_hash),
   CONSTRAINT secret_hash_is_sha256 CHECK (length(secret_hash) = 32)
 );
