@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, field
 from sqlalchemy import BindParameter, Row, bindparam, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.storage.tables import api_keys
+from app.storage.tables import api_keys, principals
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """`role` repeats the principal's; the database holds the two together."""
+    """`role` is the owner's, or `dashboard` for an analyst's read-only key; the database holds the two together."""
 
     id: str
     principal_id: str
@@ -25,7 +25,8 @@ class ApiKey:
 
 
 async def insert_key(connection: AsyncConnection, key: ApiKey) -> None:
-    await connection.execute(insert(api_keys).values(asdict(key)))
+    owner_role = select(principals.c.role).where(principals.c.id == key.principal_id).scalar_subquery()
+    await connection.execute(insert(api_keys).values(**asdict(key), owner_role=owner_role))
 
 
 async def get_key(connection: AsyncConnection, key_id: str) -> ApiKey | None:
@@ -70,4 +71,4 @@ async def touch_keys(connection: AsyncConnection, used_us: Mapping[str, int]) ->
 
 
 def _record(row: Row[tuple[object, ...]]) -> ApiKey:
-    return ApiKey(**row._mapping)
+    return ApiKey(**{name: value for name, value in row._mapping.items() if name != "owner_role"})

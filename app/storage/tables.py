@@ -50,6 +50,7 @@ principals = Table(
     Column("name", Text, nullable=False),
     Column("created_by", Text, ForeignKey("principals.id")),
     Column("created_us", BigInteger, nullable=False),
+    UniqueConstraint("id", "role", name="principals_id_role"),
     _one_of("role", ROLES),
     Index("principals_by_creator", "created_by", "created_us", "id"),
 )
@@ -59,6 +60,7 @@ api_keys = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("principal_id", Text, nullable=False),
+    Column("owner_role", Text, nullable=False),
     Column("role", Text, nullable=False),
     Column("secret_hash", LargeBinary, nullable=False),
     Column("created_us", BigInteger, nullable=False),
@@ -66,8 +68,10 @@ api_keys = Table(
     Column("revoked_us", BigInteger),
     Column("last_used_us", BigInteger),
     Column("label", Text, nullable=False),
-    ForeignKeyConstraint(["principal_id"], ["principals.id"]),
-    _one_of("role", ROLES),
+    ForeignKeyConstraint(["principal_id", "owner_role"], ["principals.id", "principals.role"]),
+    CheckConstraint(
+        "role = owner_role OR (owner_role = 'analyst' AND role = 'dashboard')", name="role_is_the_owners_or_less"
+    ),
     UniqueConstraint("secret_hash", name="api_keys_secret_hash"),
     CheckConstraint("length(secret_hash) = 32", name="secret_hash_is_sha256"),
     Index("api_keys_by_principal", "principal_id", "created_us", "id"),

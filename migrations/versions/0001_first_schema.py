@@ -24,6 +24,7 @@ CREATE TABLE principals (
   name TEXT NOT NULL,
   created_by TEXT REFERENCES principals (id),
   created_us BIGINT NOT NULL,
+  CONSTRAINT principals_id_role UNIQUE (id, role),
   CONSTRAINT role_known CHECK (role IN ('steward', 'analyst', 'dashboard', 'auditor'))
 );
 CREATE INDEX principals_by_creator ON principals (created_by, created_us, id);
@@ -31,6 +32,7 @@ CREATE INDEX principals_by_creator ON principals (created_by, created_us, id);
 CREATE TABLE api_keys (
   id TEXT NOT NULL PRIMARY KEY,
   principal_id TEXT NOT NULL,
+  owner_role TEXT NOT NULL,
   role TEXT NOT NULL,
   secret_hash {bytes} NOT NULL,
   created_us BIGINT NOT NULL,
@@ -38,8 +40,8 @@ CREATE TABLE api_keys (
   revoked_us BIGINT,
   last_used_us BIGINT,
   label TEXT NOT NULL,
-  FOREIGN KEY (principal_id) REFERENCES principals (id),
-  CONSTRAINT role_known CHECK (role IN ('steward', 'analyst', 'dashboard', 'auditor')),
+  FOREIGN KEY (principal_id, owner_role) REFERENCES principals (id, role),
+  CONSTRAINT role_is_the_owners_or_less CHECK (role = owner_role OR (owner_role = 'analyst' AND role = 'dashboard')),
   CONSTRAINT api_keys_secret_hash UNIQUE (secret_hash),
   CONSTRAINT secret_hash_is_sha256 CHECK (length(secret_hash) = 32)
 );

@@ -50,12 +50,18 @@ async def test_principals_and_keys_come_back_as_written(database: Database) -> N
     assert "secret_hash" not in repr(key_of("k1"))
 
 
-async def test_a_key_cannot_carry_another_role_than_its_owner(database: Database) -> None:
+async def test_a_key_carries_its_owners_role_or_reads_only_for_an_analyst(database: Database) -> None:
     async with database.write() as connection:
         await add_principal(connection, "b", "analyst")
-    with pytest.raises(IntegrityError):
-        async with database.write() as connection:
-            await insert_key(connection, key_of("k1", "an_b", "steward"))
+    for role in ("steward", "auditor"):
+        with pytest.raises(IntegrityError):
+            async with database.write() as connection:
+                await insert_key(connection, key_of("k1", "an_b", role))
+    async with database.write() as connection:
+        await insert_key(connection, key_of("k1", "an_b", "dashboard"))
+        stored = await get_key(connection, "k1")
+    assert stored is not None
+    assert stored.role == "dashboard"
 
 
 async def test_revoking_twice_keeps_the_first_time_and_use_never_moves_back(database: Database) -> None:
