@@ -77,7 +77,12 @@ class Bernoulli:
         log_success, log_failure = np.log(theta), np.log1p(-theta)
         log_prior = (self.alpha - 0.5) * log_success + (self.beta - 0.5) * log_failure
         log_prior[[0, -1]] -= math.log(2)
-        return PublicGrid(theta, log_success - log_failure, -log_failure, theta, log_prior, temperature)
+        prior_sum, prior_rows, prior_rest = self.alpha - 0.5, self.alpha + self.beta - 1, np.zeros(len(theta))
+        prior_rest[[0, -1]] -= math.log(2)
+        if prior_rows < 0:  # a prior with both ends raised is not log-concave: all of it is rest
+            prior_sum, prior_rows, prior_rest = 0.0, 0.0, log_prior
+        eta, partition = log_success - log_failure, -log_failure
+        return PublicGrid(theta, eta, partition, theta, log_prior, prior_sum, prior_rows, prior_rest, temperature)
 
     def constants(self, grid: PublicGrid) -> GridConstants:
         points = grid.theta.tolist()

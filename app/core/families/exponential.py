@@ -11,13 +11,13 @@ n people, one person's rows replaced. Everything here comes from public numbers;
 import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.families.parameters import Parameter
+from app.core.numerics.hull import hull_vertices
 from app.core.statistics import StatisticRequest
 
 Array = NDArray[np.float64]
@@ -33,7 +33,8 @@ class PublicGrid:
     """K points in increasing order of η, with what the analysis needs at each.
 
     `mean` is A′(η), the expected statistic of one record; it rises with η. `log_prior` includes the width of the
-    cell a point stands for.
+    cell a point stands for. Of it, `prior_sum`·η − `prior_rows`·A with `prior_rows` ≥ 0 acts like records already
+    seen, so posteriors stay log-concave up to `prior_rest`, what is left of `log_prior`.
     """
 
     theta: Array
@@ -41,6 +42,9 @@ class PublicGrid:
     partition: Array
     mean: Array
     log_prior: Array
+    prior_sum: float
+    prior_rows: float
+    prior_rest: Array
     temperature: float
 
     @property
@@ -113,24 +117,5 @@ def directions(statistic_range: tuple[int, int], unit_rows: int) -> list[Directi
     all changes is reached at a vertex of the polytope of differences, a difference of corners.
     """
     corners = person_corners(statistic_range, unit_rows)
-    found: set[Direction] = set()
-    for old, new in itertools.permutations(corners, 2):
-        change = (new[0] - old[0], new[1] - old[1])
-        if (-change[0], -change[1]) not in found:
-            found.add(change)
-    return sorted(d for d in found if not _inside_hull(d, found))
-
-
-def _inside_hull(d: Direction, candidates: set[Direction]) -> bool:
-    """Whether d is a convex combination of two other candidates (or their negatives)."""
-    others = [c for c in candidates if c != d]
-    others += [(-c[0], -c[1]) for c in candidates if c != d]
-    for a, b in itertools.combinations(others, 2):
-        cross = a[0] * b[1] - a[1] * b[0]
-        if cross == 0:
-            continue
-        first = Fraction(d[0] * b[1] - d[1] * b[0], cross)
-        second = Fraction(a[0] * d[1] - a[1] * d[0], cross)
-        if first >= 0 and second >= 0 and first + second <= 1:
-            return True
-    return any(a[0] * d[1] == a[1] * d[0] and abs(a[0]) + abs(a[1]) > abs(d[0]) + abs(d[1]) for a in others)
+    changes = [(new[0] - old[0], new[1] - old[1]) for old, new in itertools.permutations(corners, 2)]
+    return [change for change in hull_vertices(changes) if change > (0, 0)]

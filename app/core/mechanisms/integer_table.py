@@ -13,7 +13,8 @@ the pure cost and 2s(2α−1)/(α−1) to D_α: P̃ ≤ P·e^{2s} and Q̃ ≥ Q�
 uniform table is post-processing of an exact draw (toss a γ-coin that ignores data), free, and keeps every point
 reachable from every dataset.
 
-Work depends on K and N only: every exponent is formed, every draw is one multiplication and one bisection.
+Work depends on K and N only: every exponent is formed, every draw is one multiplication and one bisection, and the table
+is filled up with its total to 2^j − 1 entries, so that every bisection makes exactly j comparisons.
 """
 
 from bisect import bisect_right
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from app.core.families.exponential import GridConstants
 from app.core.numerics.fixed_point import LOG_BITS
 from app.core.statistics import ExactStatistic
+from app.errors import NumericalFailure
 
 UNIFORM_SHARE = 2.0**-24
 WEIGHT_BITS = 128
@@ -47,6 +49,8 @@ class IntegerTable:
         """`count` grid indices; each the first k with cumulative_k > (U·ΣW) >> 256, U fresh 256-bit randomness."""
         total = self.cumulative[-1]
         pool = random_bytes(DRAW_BYTES * count)
+        if len(pool) != DRAW_BYTES * count:
+            raise NumericalFailure("the source of randomness returned too little")
         draws = np.empty(count, dtype=np.int64)
         for i in range(count):
             uniform = int.from_bytes(pool[i * DRAW_BYTES : (i + 1) * DRAW_BYTES], "little")
@@ -55,7 +59,9 @@ class IntegerTable:
 
 
 def integer_table(constants: GridConstants, statistic: ExactStatistic) -> IntegerTable:
-    return IntegerTable(list(accumulate(integer_weights(constants, statistic))))
+    cumulative = list(accumulate(integer_weights(constants, statistic)))
+    missing = (1 << len(cumulative).bit_length()) - 1 - len(cumulative)
+    return IntegerTable(cumulative + [cumulative[-1]] * missing)
 
 
 def integer_weights(constants: GridConstants, statistic: ExactStatistic) -> list[int]:

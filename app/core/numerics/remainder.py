@@ -25,18 +25,19 @@ def phi(x: Array) -> Array:
 
 
 def centred_cumulant(log_p: Array, x: Array) -> Array:
-    """log Σ p·eˣ along the last axis, for x with Σ p·x = 0 and Σ p = 1.
+    """log Σ p·eˣ along the last axis, for x with Σ p·x = 0 and Σ p = 1, both arrays of two dimensions.
 
     Large values come from a log-sum-exp, small ones from log1p of Σ p·φ(x); both branches agree to rounding
     where they meet, and neither cancels in its own range.
     """
     joint = log_p + x
-    top = joint.max(axis=-1, keepdims=True)
-    large = top[..., 0] + np.log(np.exp(joint - top).sum(axis=-1))
-    p = np.exp(log_p)
-    with np.errstate(over="ignore", invalid="ignore"):
+    top = joint.max(axis=1)
+    cumulant: Array = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+    small = cumulant < 0.5
+    if small.any():
+        log_p, x, joint = log_p[small], x[small], joint[small]
+        p = np.exp(log_p)
         far = np.exp(joint) - p * (1 + x)
         terms = np.where(np.abs(x) <= 1, p * phi(np.clip(x, -1, 1)), far)
-        small = np.log1p(np.maximum(terms, 0).sum(axis=-1))
-    cumulant: Array = np.maximum(np.where(large > 0.5, large, small), 0.0)
+        cumulant[small] = np.log1p(np.maximum(terms, 0).sum(axis=1))
     return cumulant

@@ -46,7 +46,7 @@ class Cost:
         return Cost(self.pure + other.pure, curve, self.slack_delta + other.slack_delta)
 
     def epsilon(self, delta: float) -> float:
-        """The smallest ε this cost is known to satisfy at `delta`; see `conversion.py`."""
+        """The smallest ε this cost is known to satisfy at `delta`: `epsilon_of_curve`, or the pure sum."""
         return self.best_order(delta)[0]
 
     def best_order(self, delta: float) -> tuple[float, float | None]:

@@ -2,8 +2,8 @@
 
     D_α(P_v ‖ P_{v+d}) = C((1−α)·d)/(α−1) + C(d),   KL = C(d),   C(h) = log Σ P_v·exp(h·(b − E b))
 
-with b = τ(η·Δt − A·Δm) on the grid. For a fixed old record the divergence is convex in the new one, so only the
-corners of what a person can become need visiting.
+with b = τ(η·Δt − A·Δm) on the grid. For a fixed first dataset v the divergence is convex in the change d, so of all the
+changes that one of v's people could make only the vertices of their hull need visiting.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import Direction, PublicGrid, person_corners, person_points
+from app.core.families.exponential import Direction, PublicGrid, person_points
+from app.core.numerics.hull import hull_vertices
 from app.core.numerics.remainder import centred_cumulant
 from app.core.privacy.orders import ORDERS
 
@@ -35,13 +36,11 @@ def reachable(statistic_range: tuple[int, int], people: int, unit_rows: int) -> 
 
 
 def pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
-    """How many pairs `enumerate_supremum` visits, before it visits any."""
+    """About how many pairs `enumerate_supremum` visits, before it visits any: six extreme changes, or two."""
     span = statistic_range[1] - statistic_range[0]
-    others = people - 1
-    rows = others * (unit_rows - 1) + 1
-    points = rows * (1 + span * others * (unit_rows + 1) // 2)
-    olds = unit_rows + span * unit_rows * (unit_rows + 1) // 2
-    return points * olds * (4 if unit_rows > 1 else 2)
+    rows = people * (unit_rows - 1) + 1
+    points = rows + span * rows * people * (unit_rows + 1) // 2
+    return points * (6 if unit_rows > 1 else 2)
 
 
 def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> Supremum:
@@ -71,9 +70,25 @@ def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Arr
 def _pairs_by_change(
     statistic_range: tuple[int, int], people: int, unit_rows: int
 ) -> Iterator[tuple[Direction, Array]]:
-    rest = np.array(reachable(statistic_range, people - 1, unit_rows), dtype=np.float64)
-    corners = person_corners(statistic_range, unit_rows)
-    for old in person_points(statistic_range, unit_rows):
-        for new in corners:
-            if new != old:
-                yield (new[0] - old[0], new[1] - old[1]), rest + np.array(old, dtype=np.float64)
+    """(change, every first dataset it must be tried on): for each dataset only the extreme changes open to it."""
+    low, high = statistic_range
+    starts = np.array(reachable(statistic_range, people, unit_rows), dtype=np.int64)
+    persons = person_points(statistic_range, unit_rows)
+    possible = np.empty((len(starts), len(persons)), dtype=np.bool_)
+    for i, (total, rows) in enumerate(persons):
+        t, m = starts[:, 0] - total, starts[:, 1] - rows
+        enough = (m >= people - 1) & (m <= (people - 1) * unit_rows)
+        possible[:, i] = enough & (t >= low * m) & (t <= high * m)
+    kinds, kind_of = np.unique(possible, axis=0, return_inverse=True)
+    changes: dict[Direction, list[NDArray[np.int64]]] = {}
+    for i, kind in enumerate(kinds):
+        for change in _extreme_changes([person for person, may in zip(persons, kind, strict=True) if may], persons):
+            changes.setdefault(change, []).append(starts[kind_of.ravel() == i])
+    for change, found in changes.items():
+        yield change, np.concatenate(found).astype(np.float64)
+
+
+def _extreme_changes(olds: list[Direction], news: list[Direction]) -> list[Direction]:
+    """Vertices of all changes from one of `olds` to one of `news`; D is convex in the change and 0 at no change."""
+    changes = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in news}
+    return [change for change in hull_vertices(changes | {(0, 0)}) if change != (0, 0)]

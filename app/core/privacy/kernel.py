@@ -27,7 +27,7 @@ CELLS_FINE_MAX = 12_000
 GROWTH = 0.06
 PLACES_MIN = 2_001
 HAT_MIN = 0.2
-_CANCELLATION = 64 * 2.0**-53
+_ROUNDOFF = 2.0**-53
 
 
 def kernel_curve(grid: PublicGrid, statistic_range: tuple[int, int], rows: int, peak: float) -> Array:
@@ -53,7 +53,7 @@ def kernel_curve(grid: PublicGrid, statistic_range: tuple[int, int], rows: int, 
     ):
         for octave in _octaves(t, values, (ends[0], ends[1] - step)):
             for i, order in wide:
-                curve[i] = max(curve[i], octave.largest(order, step))
+                curve[i] = np.maximum(curve[i], octave.largest(order, step))  # a NaN stays and refuses the release
     return curve
 
 
@@ -98,7 +98,10 @@ class _Octave:
             self._at(right, self.starts + step),
         ]
         sums = ends[0] - order * ends[1] + (order - 1) * ends[2]
-        lost = _CANCELLATION * (np.abs(ends[0]) + order * np.abs(ends[1]) + (order - 1) * np.abs(ends[2]))
+        # Each of the two running sums behind F rounds once a cell; what happened outside the hat is linear and cancels.
+        roundings = 64 + 4 * (right - left)
+        sizes = np.abs(ends[0]) + order * np.abs(ends[1]) + (order - 1) * np.abs(ends[2])
+        lost = _ROUNDOFF * roundings * sizes
         crude = order / 2 * step**2 * self.tallest.between(left, right)
         return float(np.minimum((sums + lost) / (order - 1), crude).max())
 

@@ -2,7 +2,7 @@
 
 The list never depends on data or on a release; adding an order later is a new ledger version. Whole numbers
 from 2 on, because for whole orders the exact curve of an integer statistic is a sum of positive terms
-(`supremum_lattice.py`); a few fractional ones below 2 serve budgets with large ε, large ones small ε.
+(`lattice.py`); a few fractional ones below 2 serve budgets with large ε, large ones small ε.
 """
 
 ORDERS: tuple[float, ...] = (

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.families.exponential import Direction, ExponentialModel, PublicGrid, directions
-from app.core.privacy.cells import Region, curvature_supremum
 from app.core.privacy.cost import Cost
 from app.core.privacy.enumeration import Supremum, enumerate_supremum, pair_count
 from app.core.privacy.kernel import kernel_curve
 from app.core.privacy.lattice import lattice_supremum
 from app.core.privacy.orders import ORDERS
+from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
 from app.core.privacy.windows import rounding_factor
 
 Array = NDArray[np.float64]
@@ -66,51 +66,45 @@ def _supremum(
     model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int, changes: list[Direction]
 ) -> tuple[Supremum, str]:
     low, high = model.statistic_range
+    edge = max(abs(low), abs(high)) * people * unit_rows
     if pair_count((low, high), people, unit_rows) * grid.size <= ENUMERATION_WORK_MAX:
-        return enumerate_supremum(grid, (low, high), people, unit_rows), "exact: every neighbouring pair"
+        exact = enumerate_supremum(grid, (low, high), people, unit_rows)
+        slack = rounding_factor(grid, float(edge), float(people * unit_rows))
+        return Supremum(exact.curve * slack, exact.kl * slack), "exact: every neighbouring pair"
+    peaks = _Peaks(grid, (low, high), people, unit_rows, changes)
+    ceiling = _certified(peaks)
     if unit_rows == 1 and people * (high - low) <= LATTICE_VALUES_MAX and high - low <= 64:
         exact = lattice_supremum(grid, (low, high), people)
-        ceiling = _certified(grid, (low, high), people, unit_rows, changes)
         return Supremum(np.minimum(exact.curve, ceiling.curve), exact.kl), "exact: every value of the statistic"
-    ceiling = _certified(grid, (low, high), people, unit_rows, changes)
     if unit_rows > 1 or grid.size > KERNEL_GRID_MAX:
         return ceiling, "certified: supremum of the curvature"
-    slack = rounding_factor(grid, float(people * max(abs(low), abs(high))), float(people))
-    curve = kernel_curve(grid, (low, high), people, 2 * ceiling.kl) * slack
+    furthest = ORDERS[-1] * (high - low)
+    slack = rounding_factor(grid, edge + furthest, float(people))
+    curve = kernel_curve(grid, (low, high), people, peaks.at(len(ORDERS) - 1)) * slack
     return Supremum(
         np.minimum(curve, ceiling.curve), ceiling.kl
     ), "certified: ceilings of the curvature under its kernel"
 
 
-def _certified(
-    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, changes: list[Direction]
-) -> Supremum:
-    """(α/2)·sup Var(b) for every order, infinite where the widened region would leave too few rows."""
-    peaks = _Peaks(grid, statistic_range, people, unit_rows, changes)
-    reaches = [max(order - 1, 1.0) for order in ORDERS]
+def _certified(peaks: "_Peaks") -> Supremum:
+    """(α/2)·sup Var(b) for every order, infinite where it cannot matter or would leave too few rows."""
     curve = np.full(len(ORDERS), np.inf)
-    if peaks.region(reaches[0]).rows_low < people / 8:
+    if not peaks.useful:
         return Supremum(curve, math.inf)
-    span = max(float(np.ptp(grid.change(change))) for change in changes)
-    feasible = [
-        i
-        for i, reach in enumerate(reaches)
-        if peaks.region(reach).rows_low >= people / 8 and ORDERS[i] / 2 * peaks.at(reaches[0]) < span
-    ] or [0]
-    pending = [(feasible[0], feasible[-1])]
+    pending = [(0, peaks.useful - 1)]
     while pending:
         first, last = pending.pop()
-        if peaks.at(reaches[last]) <= peaks.at(reaches[first]) * _GROUP_RATIO or last - first <= 1:
-            for i in range(first, last + 1):
-                curve[i] = ORDERS[i] / 2 * peaks.at(reaches[last] if i > first else reaches[first])
+        top = peaks.at(last)
+        if first == last or top <= peaks.floor(first) * _GROUP_RATIO:
+            curve[first : last + 1] = np.array(ORDERS[first : last + 1]) / 2 * top
         else:
             middle = (first + last) // 2
-            pending += [(first, middle), (middle, last)]
-    return Supremum(curve, peaks.at(reaches[0]) / 2)
+            pending += [(middle + 1, last), (first, middle)]
+    return Supremum(curve, curve[0] / ORDERS[0])
 
 
 class _Peaks:
-    """sup Var(b) over the statistics within `reach` changes of a reachable one; grows with `reach`."""
+    """sup Var(b) over the statistics within max(α−1, 1) changes of a reachable one, for `ORDERS[i]`; grows with i."""
 
     def __init__(
         self,
@@ -120,25 +114,53 @@ class _Peaks:
         unit_rows: int,
         changes: list[Direction],
     ) -> None:
-        self._grid, self._changes = grid, changes
+        self._grid = grid
         self._low, self._high = statistic_range
+        self._edge = max(abs(self._low), abs(self._high))
         self._rows = (people, people * unit_rows)
         self._moved_sum = max(abs(change[0]) for change in changes)
         self._moved_rows = max(abs(change[1]) for change in changes)
-        self._known: dict[float, float] = {}
+        regions, seen = self._worthwhile(changes, people)
+        self.useful = len(regions)
+        if regions:
+            self._map = CurvatureMap(grid, changes, regions[-1], seen)
+        self._known: dict[int, float] = {}
 
-    def region(self, reach: float) -> Region:
-        edge = max(abs(self._low), abs(self._high))
-        spill = reach * (self._moved_sum + self._moved_rows * edge)
+    def _worthwhile(self, changes: list[Direction], people: int) -> tuple[list[Region], list[Witness]]:
+        """Regions that keep enough rows and where (α/2)·Var(b) may be smaller than the bounded range, with what was seen.
+
+        Where rows cannot move, all of them: the widest is no dearer than the narrowest.
+        """
+        if not self._moved_rows:
+            return [self.region(i) for i in range(len(ORDERS))], [scan_variance(self._grid, changes, self.region(0))]
+        span = max(float(np.ptp(self._grid.change(change))) for change in changes)
+        regions: list[Region] = []
+        seen: list[Witness] = []
+        for i, order in enumerate(ORDERS):
+            region = self.region(i)
+            if region.rows_low < people / 8:
+                break
+            seen.append(scan_variance(self._grid, changes, region))
+            if i and order / 2 * seen[-1].value >= span:
+                break
+            regions.append(region)
+        return regions, seen
+
+    def region(self, i: int) -> Region:
+        reach = max(ORDERS[i] - 1, 1.0)
+        spill = reach * (self._moved_sum + self._moved_rows * self._edge)
         extra = reach * self._moved_rows
         return Region(self._low, self._high, self._rows[0] - extra, self._rows[1] + extra, spill)
 
-    def at(self, reach: float) -> float:
-        if self._moved_rows == 0:
-            reach = ORDERS[-1] - 1
-        if reach not in self._known:
-            region = self.region(reach)
-            edge = max(abs(self._low), abs(self._high))
-            slack = rounding_factor(self._grid, region.rows_high * edge + region.spill, region.rows_high)
-            self._known[reach] = curvature_supremum(self._grid, self._changes, region) * slack
-        return self._known[reach]
+    def at(self, i: int) -> float:
+        if i not in self._known:
+            self._known[i] = self._map.supremum(self.region(i)) * self._slack(i)
+        return self._known[i]
+
+    def floor(self, i: int) -> float:
+        """From the largest variance already seen inside the region of `ORDERS[i]`: what `at(i)` cannot fall below."""
+        return self._map.floor(self.region(i)) * self._slack(i)
+
+    def _slack(self, i: int) -> float:
+        region = self.region(i)
+        return rounding_factor(self._grid, region.rows_high * self._edge + region.spill, region.rows_high)

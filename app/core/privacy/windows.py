@@ -1,8 +1,9 @@
 """Posterior tables for many statistics at once, on the few grid points that carry them.
 
-For records (t, m) the likelihood exp(τ(ηt − Am)) is log-concave in η, so once it falls at both edges of a window it
-keeps falling outside, and everything outside weighs at most K·exp(max log prior)·likelihood(edge). That bound is
-returned and added by the callers: a window too small shows as a large bound, never as a small cost.
+For records (t, m) the posterior is exp(τ(ηt − Am) + η·s − A·r) times a rest, with s, r ≥ 0 the prior's own records. The
+first factor is log-concave in η (A is convex, τm + r > 0), so once it falls at both edges of a window it keeps falling
+outside, and everything outside weighs at most K·exp(max rest)·factor(edge). That bound is returned and added by the
+callers: a window too small shows as a large bound, never as a small cost.
 """
 
 from dataclasses import dataclass
@@ -27,9 +28,10 @@ class Windows:
 
 
 def posterior_windows(grid: PublicGrid, t: Array, m: Array, width: int) -> Windows:
-    """Tables for the statistics (t[i], m[i]), m > 0, on the `width` points around each likelihood's peak."""
+    """Tables for the statistics (t[i], m[i]), m > 0, on the `width` points around each posterior's peak."""
     width = min(width, grid.size)
-    peak = np.searchsorted(grid.mean, t / m)
+    power = grid.temperature
+    peak = np.searchsorted(grid.mean, (power * t + grid.prior_sum) / (power * m + grid.prior_rows))
     first = np.clip(peak - width // 2, 0, grid.size - width)
     columns = first[:, None] + np.arange(width)
     anchor = np.clip(peak, 0, grid.size - 1)
@@ -47,20 +49,21 @@ def outside_weight(grid: PublicGrid, windows: Windows, tilt: Array) -> Array:
     """A bound on Σ_{outside} p·e^{tilt} relative to the window's mass; `tilt` belongs to the window's points.
 
     `tilt` is the change of log-likelihood when (t, m) moves to (t + δt, m + δm) with m + δm > 0, less its mean; the
-    moved likelihood is log-concave as well, so the edge bounds what lies beyond it. Infinite where it still rises.
+    moved factor is log-concave as well, so the edge bounds what lies beyond it. Infinite where it still rises.
     """
     bound = np.zeros(len(windows.columns))
-    prior = grid.log_prior[windows.columns]
-    likelihood = windows.log_p + tilt - prior
-    top = grid.log_prior.max()
+    top = grid.prior_rest.max()
     last = windows.columns.shape[1] - 1
     for edge, inner, open_side in (
         (0, min(1, last), windows.columns[:, 0] > 0),
         (last, max(last - 1, 0), windows.columns[:, -1] < grid.size - 1),
     ):
-        rising = likelihood[:, edge] > likelihood[:, inner]
+        at_edge, at_inner = (
+            windows.log_p[:, i] + tilt[:, i] - grid.prior_rest[windows.columns[:, i]] for i in (edge, inner)
+        )
+        rising = at_edge > at_inner
         with np.errstate(over="ignore"):
-            beyond = grid.size * np.exp(top + likelihood[:, edge])
+            beyond = grid.size * np.exp(top + at_edge)
         bound += np.where(open_side, np.where(rising, np.inf, beyond), 0.0)
     return bound
 
