@@ -26,29 +26,29 @@ class Search:
     """What must not be found. `hashed` are private bytes of which no unkeyed hash may be found either."""
 
     def __init__(self, hashed: Iterable[bytes] = ()) -> None:
-        self._exact = {
-            "an id": re.escape(HOUSE),
-            "a cell": re.escape(CELL),
-            "the count as text": rb"(?<![0-9.])%d(?![0-9])" % CURED,
-            "its complement as text": rb"(?<![0-9.])%d(?![0-9])" % (PEOPLE - CURED),
-            "the mean as text": re.escape(repr(CURED / PEOPLE)[:12].encode()),
+        self._texts = {
+            "the count as text": re.compile(rb"(?<![0-9.])%d(?![0-9])" % CURED),
+            "its complement as text": re.compile(rb"(?<![0-9.])%d(?![0-9])" % (PEOPLE - CURED)),
         }
+        self._bytes = {"an id": HOUSE, "a cell": CELL, "the mean as text": repr(CURED / PEOPLE)[:12].encode()}
         for name, value in _numbers().items():
-            for form, packed in _packed(value):
-                self._exact[f"{name} as {form}"] = re.escape(packed)
-        for number, secret in enumerate(hashed):
-            for name, needle in _digests(secret):
-                self._exact[f"{name} of secret {number}"] = re.escape(needle)
+            self._bytes |= {f"{name} as {form}": packed for form, packed in _packed(value)}
         self._narrow = {
-            f"{name} as {order} 32-bit integer": re.escape(struct.pack(f"{order}i", value))
+            f"{name} as {order} 32-bit integer": struct.pack(f"{order}i", value)
             for name, value in _counts().items()
             for order in "<>"
         }
+        self._hashes = {
+            f"{name} of secret {number}": needle
+            for number, secret in enumerate(hashed)
+            for name, needle in _digests(secret)
+        }
 
-    def in_bytes(self, blob: bytes, *, narrow: bool = True) -> list[str]:
-        """`narrow` looks for 32-bit integers too, of which pages of a database hold millions by chance."""
-        looked_for = self._exact | (self._narrow if narrow else {})
-        return [name for name, pattern in looked_for.items() if re.search(pattern, blob)]
+    def in_bytes(self, blob: bytes, *, pages: bool = False) -> list[str]:
+        """`pages` are those of a whole database server: millions of 32-bit integers by chance, too many bytes to hash."""
+        needles = self._bytes if pages else self._bytes | self._narrow | self._hashes
+        found = [name for name, needle in needles.items() if needle in blob]
+        return found + [name for name, pattern in self._texts.items() if pattern.search(blob)]
 
     def in_value(self, value: Any) -> list[str]:
         """A value as a database driver gives it."""

@@ -125,9 +125,9 @@ async def test_nothing_stored_logged_cached_or_sent_holds_a_canary(
     search = Search(hashed=[canary_rows(), *statistics_as_bytes(), *prefixes])
     assert list((tmp_path / "data" / "uploads").iterdir()) == []
     found = [(place, hits) for place, value in stored_values(backend) if (hits := search.in_value(value))]
-    wide = backend.name == "postgres"
+    pages = backend.name == "postgres"
     raw = [*database_files(backend, postgres_server)]
-    found += [(place, hits) for place, blob in raw if (hits := search.in_bytes(blob, narrow=not wide))]
+    found += [(place, hits) for place, blob in raw if (hits := search.in_bytes(blob, pages=pages))]
     rest = [*cached_values(backend), *folder_files(tmp_path / "data"), *recorder.received]
     rest.append(("log", server.log.encode()))
     found += [(place, hits) for place, blob in rest if (hits := search.in_bytes(blob))]
