@@ -49,22 +49,28 @@ class Cells:
         return m * (self.a0 + self.a1) / 2, m
 
     def halves(self, across_rows: Mask) -> "Cells":
-        """Each cell in two, across its rows where asked and across its means elsewhere."""
-        middle_a, middle_m = (self.a0 + self.a1) / 2, (self.m0 + self.m1) / 2
-        before = np.where(across_rows, self.a1, middle_a), np.where(across_rows, middle_m, self.m1)
-        after = np.where(across_rows, self.a0, middle_a), np.where(across_rows, middle_m, self.m0)
+        """Each cell in two, across its rows where asked and across its means elsewhere: first halves, then second."""
+        return self.cut((self.a0 + self.a1) / 2, (self.m0 + self.m1) / 2, across_rows)
+
+    def cut(self, a: Array, m: Array, across_rows: Mask) -> "Cells":
+        """Each cell in two, at the rows `m` or at the mean `a`."""
+        before = np.where(across_rows, self.a1, a), np.where(across_rows, m, self.m1)
+        after = np.where(across_rows, self.a0, a), np.where(across_rows, m, self.m0)
         parts = (self.a0, after[0]), (before[0], self.a1), (self.m0, after[1]), (before[1], self.m1)
         return Cells(*(np.concatenate(part) for part in parts))
+
+    def joined(self, other: "Cells") -> "Cells":
+        return Cells(*(np.concatenate([getattr(self, side), getattr(other, side)]) for side in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """For every cell: Var(b) at its centre, its ceiling, and the corner (m·a, m) where the ceiling is reached."""
+    """For every cell: its ceiling, the corner (m·a, m) where that is reached, and Var(b) at the cell's centre."""
 
-    values: Array
     ceilings: Array
     corner_a: Array
     corner_m: Array
+    values: Array
 
 
 def ceilings_of(grid: PublicGrid, changes: Sequence[Direction], cells: Cells) -> Array:
@@ -157,4 +163,4 @@ def _bound_chunk(
     worst = np.argmax(ceilings, axis=0)
     place = np.arange(len(m))
     corner_a, corner_m = (np.stack(sides)[worst, place] for sides in zip(*corners, strict=True))
-    return values, ceilings[worst, place], corner_a, corner_m
+    return ceilings[worst, place], corner_a, corner_m, values

@@ -2,13 +2,12 @@
 
 A divergence of order α is α/2 times a weighted mean of ψ_dd = Var(b) between v − (α−1)d and v + d, hence
 D_α ≤ (α/2)·sup ψ_dd over the reachable statistics widened by (α−1)·d on both sides: one region per order, each inside the
-next. The first ceilings are computed once, for the widest; a cell's ceiling holds on every part of the cell.
+next. One set of cells serves them all: a cell's ceiling holds on every part of the cell.
 
 Which side is split, how fine the first cells are and where variances are looked for only decide the work: an answer is
 the largest ceiling over cells that cover the region, whatever they are.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from app.errors import NumericalFailure
 Array = NDArray[np.float64]
 
 TOLERANCE = 4e-3
+TOLERANCE_SLOW = 1e-2
 NEGLIGIBLE = 1e-22
 """Below this Var(b) is not worth telling apart: at the largest order it costs 2⁻⁵⁸, the integer sampler 2⁻⁴²."""
 _FIRST_SDS = 1.2
@@ -30,7 +30,8 @@ _ROW_BAND = 1.5
 _TOP_CELLS = 64
 _SPARSE = 0.8
 _BALANCE = 3.0
-_WORK_MAX = 30_000_000
+_WORK_GOOD = 500_000
+_WORK_MAX = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,14 @@ class Region:
     def holds(self, a: float, m: float) -> bool:
         return self.rows_low <= m <= self.rows_high and self.bottom <= a <= self.top
 
+    def contains(self, other: "Region") -> bool:
+        return self.holds(other.bottom, other.rows_low) and self.holds(other.top, other.rows_high)
+
+    def covers(self, cells: Cells) -> NDArray[np.bool_]:
+        rows = (cells.m0 >= self.rows_low) & (cells.m1 <= self.rows_high)
+        covered: NDArray[np.bool_] = rows & (cells.a0 >= self.bottom) & (cells.a1 <= self.top)
+        return covered
+
 
 @dataclass(frozen=True, slots=True)
 class Witness:
@@ -69,70 +78,82 @@ class Witness:
 
 
 class CurvatureMap:
-    """Ceilings over the widest region, refined for any region inside it."""
+    """Ceilings on cells that cover the widest region; every supremum asked for leaves them finer where it looked."""
 
     def __init__(self, grid: PublicGrid, changes: Sequence[Direction], widest: Region, seen: list[Witness]) -> None:
         self._grid, self._changes, self._widest = grid, changes, widest
         self._cells = _first_cells(grid, widest)
         self._width = window_width(grid, self._cells)
-        self._bounds = bound_cells(grid, changes, self._cells, self._width)
+        first = bound_cells(grid, changes, self._cells, self._width)
+        self._ceilings = first.ceilings
         self._seen = list(seen)
+        self._note(self._cells, first)
 
     def floor(self, region: Region) -> float:
         """The largest variance already seen inside the region."""
         return max((seen.value for seen in self._seen if region.holds(seen.a, seen.m)), default=0.0)
 
     def supremum(self, region: Region) -> float:
-        """An upper bound of Var_{P_v}(b) over v in `region` and all changes, within about TOLERANCE of the supremum.
+        """An upper bound of Var_{P_v}(b) over v in `region` and all changes, within TOLERANCE of the supremum.
 
-        Infinite, for the caller to charge something else, where that takes too much work.
+        Where that takes long, within TOLERANCE_SLOW; where that takes too long, the best bound so far, be it infinite.
         """
-        cells, bounds = self._inside(region)
-        discarded, work = 0.0, 0
-        while work * self._width <= _WORK_MAX:
-            self._look(cells, bounds)
+        if not self._widest.contains(region):
+            raise NumericalFailure("a region must lie inside the widest")
+        self._cut_along(region)
+        work = 0
+        while True:
+            inside = region.covers(self._cells)
+            ceilings = self._ceilings[inside]
             found = max(self.floor(region), NEGLIGIBLE)
-            open_cells = ~(bounds.ceilings <= found * (1 + TOLERANCE))  # a NaN stays open
-            if not open_cells.all():
-                discarded = max(discarded, float(bounds.ceilings[~open_cells].max()))
-            if not open_cells.any():
-                return max(discarded, found)
-            cells = cells.take(open_cells)
-            cells = cells.halves(longer_across_rows(self._grid, cells, self._width))
-            bounds = bound_cells(self._grid, self._changes, cells, self._width)
-            work += cells.count
-        return math.inf
+            highest = float(ceilings.max())  # a NaN is refused by whoever is charged
+            chosen = np.flatnonzero(inside)[~(ceilings <= found * (1 + TOLERANCE))]
+            work += 2 * len(chosen) * self._width
+            enough = highest <= found * (1 + TOLERANCE_SLOW) and work > _WORK_GOOD
+            if not len(chosen) or enough or work > _WORK_MAX:
+                return max(highest, found)
+            self._split(chosen)
 
-    def _inside(self, region: Region) -> tuple[Cells, Bounds]:
-        """The parts of the first cells that lie in the region, with the ceilings of the whole cells."""
-        widest, first = self._widest, self._cells
-        if not (widest.rows_low <= region.rows_low and region.rows_high <= widest.rows_high):
-            raise NumericalFailure("a region must lie inside the widest")
-        if not (widest.bottom <= region.bottom and region.top <= widest.top):
-            raise NumericalFailure("a region must lie inside the widest")
-        touched = (first.m1 >= region.rows_low) & (first.m0 <= region.rows_high)
-        touched &= (first.a1 >= region.bottom) & (first.a0 <= region.top)
-        a0, a1, corner_a = (
-            side[touched].clip(region.bottom, region.top) for side in (first.a0, first.a1, self._bounds.corner_a)
-        )
-        m0, m1, corner_m = (
-            side[touched].clip(region.rows_low, region.rows_high)
-            for side in (first.m0, first.m1, self._bounds.corner_m)
-        )
-        values = np.zeros(len(a0))  # the centres moved: nothing is known there yet
-        return Cells(a0, a1, m0, m1), Bounds(values, self._bounds.ceilings[touched], corner_a, corner_m)
+    def _split(self, chosen: NDArray[np.int64]) -> None:
+        """Halve the chosen cells. A half also keeps the ceiling of the whole, should its own be higher or undefined."""
+        whole = self._cells.take(chosen)
+        halves = whole.halves(longer_across_rows(self._grid, whole, self._width))
+        bounds = bound_cells(self._grid, self._changes, halves, self._width)
+        self._note(halves, bounds)
+        self._replace(chosen, halves, np.fmin(bounds.ceilings, np.tile(self._ceilings[chosen], 2)))
 
-    def _look(self, cells: Cells, bounds: Bounds) -> None:
-        """Note the largest variance at the centres and at the worst corners of the highest cells."""
+    def _cut_along(self, region: Region) -> None:
+        """Make the region a union of cells."""
+        for line, across_rows in (
+            (region.rows_low, True),
+            (region.rows_high, True),
+            (region.bottom, False),
+            (region.top, False),
+        ):
+            low, high = (self._cells.m0, self._cells.m1) if across_rows else (self._cells.a0, self._cells.a1)
+            chosen = np.flatnonzero((low < line) & (line < high))
+            whole, at = self._cells.take(chosen), np.full(len(chosen), line)
+            parts = whole.cut(at, at, np.full(len(chosen), across_rows))
+            self._replace(chosen, parts, np.tile(self._ceilings[chosen], 2))
+
+    def _replace(self, chosen: NDArray[np.int64], parts: Cells, ceilings: Array) -> None:
+        rest = np.ones(self._cells.count, dtype=np.bool_)
+        rest[chosen] = False
+        self._cells = self._cells.take(rest).joined(parts)
+        self._ceilings = np.concatenate([self._ceilings[rest], ceilings])
+
+    def _note(self, cells: Cells, bounds: Bounds) -> None:
+        """Remember the largest variance at the centres, and at the worst corners of the highest cells."""
+        a, m = (cells.a0 + cells.a1) / 2, (cells.m0 + cells.m1) / 2
+        self._remember(a, m, bounds.values)
         finite = np.where(np.isfinite(bounds.ceilings), bounds.ceilings, -1.0)
         count = min(_TOP_CELLS, len(finite))
-        chosen = np.argpartition(finite, -count)[-count:]
-        corner_a, corner_m = bounds.corner_a[chosen], bounds.corner_m[chosen]
-        at_corners = variances(self._grid, self._changes, corner_a * corner_m, corner_m, self._width)
-        values = np.concatenate([bounds.values, at_corners])
+        top = np.argpartition(finite, -count)[-count:]
+        a, m = bounds.corner_a[top], bounds.corner_m[top]
+        self._remember(a, m, variances(self._grid, self._changes, a * m, m, self._width))
+
+    def _remember(self, a: Array, m: Array, values: Array) -> None:
         top = int(np.argmax(values))
-        a = np.concatenate([(cells.a0 + cells.a1) / 2, corner_a])
-        m = np.concatenate([(cells.m0 + cells.m1) / 2, corner_m])
         self._seen.append(Witness(float(values[top]), float(a[top]), float(m[top])))
 
 

@@ -138,7 +138,7 @@ class _Peaks:
         seen: list[Witness] = []
         for i, order in enumerate(ORDERS):
             region = self.region(i)
-            if region.rows_low < people / 8:
+            if region.rows_low < people / 2:
                 break
             seen.append(scan_variance(self._grid, changes, region))
             if i and order / 2 * seen[-1].value >= span:
