@@ -3,12 +3,29 @@
 import pytest
 
 from app.errors import Forbidden, KeyExpired, NotFound
+from app.services.answer_query import answer_query
 from app.services.buy_access import buy_access
 from app.services.create_key import create_key
 from app.services.create_principal import create_principal
+from app.services.principals import Dashboard
+from app.services.read_me import read_me
 from app.services.revoke_key import revoke_key
 from app.services.verify_key import verify_key
-from tests.services.world import SECOND_US, World, new_world
+from tests.services.world import QUESTION, SECOND_US, World, new_world
+
+
+async def test_a_key_narrowed_to_a_dashboard_reads_what_its_analyst_holds(world: World):
+    dataset = await world.dataset()
+    release = await world.published(dataset)
+    analyst = await world.buyer(dataset, release, 10)
+    made = await create_key(
+        world.runtime, actor=world.steward, principal_id=analyst.id, label="wall", expires_us=None, role="dashboard"
+    )
+    narrowed = await verify_key(world.runtime, token=made.token)
+    assert isinstance(narrowed, Dashboard)
+    own = await answer_query(world.runtime, reader=analyst.reader, release_id=release, body=QUESTION)
+    assert await answer_query(world.runtime, reader=narrowed, release_id=release, body=QUESTION) == own
+    assert (await read_me(world.runtime, principal=narrowed)).role == "dashboard"
 
 
 @pytest.mark.parametrize(("owner", "role"), [("dashboard", "analyst"), ("analyst", "auditor"), ("auditor", "analyst")])

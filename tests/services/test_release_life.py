@@ -1,11 +1,14 @@
 """A release from request to publication or withdrawal, its charge and its rows, on both backends."""
 
+from pathlib import Path
+
 import pytest
 
 from app.core.statistics import ExactStatistic, StatisticRequest
 from app.errors import BudgetExhausted, DataMissing
 from app.ledger.amounts import ZERO, Amounts, prefix_charge
 from app.services import run_release
+from app.services.create_dataset import create_dataset
 from app.services.read_releases import read_release
 from app.services.recover import recover_on_start
 from app.services.run_release import ATTEMPTS_MAX, run_next_release
@@ -13,7 +16,8 @@ from app.services.stored_costs import cost_from_json
 from app.services.wipe_uploads import wipe_used_upload
 from app.sources.sources import RowSource
 from app.storage import releases
-from tests.services.world import World, kinds_of, rows, upload_files
+from tests.conftest import Backend
+from tests.services.world import COLUMNS, World, kinds_of, new_world, rows, services, settings_for, upload_files
 
 WIPED = {"kind": "upload", "retain": False}
 
@@ -187,3 +191,24 @@ async def test_rows_uploaded_after_a_release_ended_are_not_wiped_with_its_own(wo
     await wipe_used_upload(world.runtime, dataset, release.data_version)
     assert len(upload_files(world.runtime)) == 1
     await world.published(dataset)
+
+
+async def test_a_file_below_a_root_is_released_and_one_that_went_away_is_not_charged(backend: Backend, tmp_path: Path):
+    root = tmp_path / "roots"
+    root.mkdir()
+    (root / "trial.csv").write_bytes(rows())
+    async with services(settings_for(backend, tmp_path, source_roots=(root,))) as runtime:
+        world = await new_world(runtime)
+        source = {"kind": "file", "path": "trial.csv"}
+        spec = {"name": "file", "columns": COLUMNS, "budget": {"epsilon": 20.0, "delta": 1e-6}, "source": source}
+        dataset = (await create_dataset(runtime, steward=world.steward, spec=spec)).id
+        await world.published(dataset)
+        spent = (await world.account(dataset)).spent
+        assert (root / "trial.csv").read_bytes() == rows()
+        requested = await world.request(dataset)
+        (root / "trial.csv").unlink()
+        await world.work()
+        assert (await world.release(requested.id)).status == "withdrawn"
+        assert kinds_of(await world.entries(dataset), requested.id) == ["reserve", "void"]
+        assert (await world.account(dataset)).spent == spent
+        assert await world.verified()
