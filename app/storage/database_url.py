@@ -1,6 +1,7 @@
 """The two kinds of database address Postern takes, and the private file behind the embedded one."""
 
 import contextlib
+import errno
 import os
 import sqlite3
 import time
@@ -51,6 +52,8 @@ def prepare_sqlite_file(url: URL) -> Path:
         # holds on it, and another process would then take its write-ahead log for abandoned and delete it.
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        if not path.is_file():
+            raise OSError(errno.EISDIR, "not a file")
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
     except OSError as error:
