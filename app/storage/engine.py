@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import Any
 
-import psycopg
 from sqlalchemy import event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
@@ -163,4 +162,6 @@ def is_away(error: DBAPIError) -> bool:
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", None)
         return error.connection_invalidated or (code is not None and code & 0xFF in _SQLITE_AWAY)
-    return error.connection_invalidated or isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
+    # By name: the embedded default should not have to load PostgreSQL's driver.
+    kinds = {kind.__name__ for kind in type(cause).__mro__ if kind.__module__.startswith("psycopg")}
+    return error.connection_invalidated or bool(kinds & {"OperationalError", "InterfaceError"})

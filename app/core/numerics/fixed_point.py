@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from fractions import Fraction
 
-from mpmath.libmp import from_float, from_rational, mpf_log, to_fixed
-
 LOG_BITS = 80
 """Fraction bits of every constant the sampler and the analysis share (PRIVACY §3, Sampling, 2)."""
 
@@ -13,12 +11,16 @@ _GUARD_BITS = 40
 
 def fixed_log(values: Iterable[float], bits: int = LOG_BITS + _GUARD_BITS) -> list[int]:
     """Each within 2^−bits of log x: mpmath works with guard bits beyond the position that is kept."""
+    from mpmath.libmp import from_float, mpf_log, to_fixed  # loaded by the first release drawn, not at start
+
     precision = bits + 64
     return [to_fixed(mpf_log(from_float(value), precision), bits) for value in values]
 
 
 def fixed_log_complement(values: Iterable[float], bits: int = LOG_BITS + _GUARD_BITS) -> list[int]:
     """log(1 − x), with 1 − x formed exactly from the double x."""
+    from mpmath.libmp import from_rational, mpf_log, to_fixed
+
     precision = bits + 64
     logs = []
     for value in values:
