@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from app.core.families.exponential import PublicGrid
 from app.core.privacy.cells import Cells, ceilings_of
 from app.core.privacy.orders import ORDERS
+from app.core.privacy.windows import means_peaking_at
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -62,10 +63,12 @@ def _nodes(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Arr
     low, high = statistic_range
     fine = grid.size / POINTS_PER_CELL_FINE <= CELLS_FINE_MAX
     places = np.arange(0, grid.size - 1, POINTS_PER_CELL_FINE if fine else POINTS_PER_CELL_COARSE)
-    inner = np.append(np.interp(places, np.arange(grid.size), grid.mean), grid.mean[-1])
+    points = np.append(np.interp(places, np.arange(grid.size), grid.mean), grid.mean[-1])
     reach = ORDERS[-1] * (high - low) / rows
-    below = _outward(float(inner[0] - low + reach), float(inner[1] - inner[0]))
-    above = _outward(float(high + reach - inner[-1]), float(inner[-1] - inner[-2]))
+    ends = np.array([low - reach, high + reach])
+    inner = np.unique(np.append(means_peaking_at(grid, points, rows), grid.mean[[0, -1]]).clip(*ends))
+    below = _outward(float(inner[0] - ends[0]), float(inner[1] - inner[0]))
+    above = _outward(float(ends[1] - inner[-1]), float(inner[-1] - inner[-2]))
     return np.concatenate([inner[0] - below[::-1], inner, inner[-1] + above])
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from app.core.families.exponential import Direction, PublicGrid
 from app.core.privacy.cells import Bounds, Cells, bound_cells, longer_across_rows, variances, window_width
-from app.core.privacy.windows import posterior_windows
+from app.core.privacy.windows import means_peaking_at, posterior_windows
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -159,7 +159,7 @@ class CurvatureMap:
 
 def scan_variance(grid: PublicGrid, changes: Sequence[Direction], region: Region) -> Witness:
     """The largest Var(b) at a hundred or two statistics with the fewest rows: what the supremum cannot fall below."""
-    means = _peaking_at(grid, grid.mean[:: max(1, grid.size // 128)], region.rows_low)
+    means = means_peaking_at(grid, grid.mean[:: max(1, grid.size // 128)], region.rows_low)
     a = np.concatenate([means[(means >= region.bottom) & (means <= region.top)], [region.bottom, region.top]])
     same = np.full(len(a), region.rows_low)
     values = variances(grid, changes, a * same, same, window_width(grid, Cells(a, a, same, same)))
@@ -175,7 +175,7 @@ def _first_cells(grid: PublicGrid, region: Region) -> Cells:
         inner = _between_points(grid, region.rows_low)
     else:
         stride = max(1, min(round(_FIRST_SDS * spread), (grid.size - 1) // 8))
-        inner = _peaking_at(grid, np.append(grid.mean[:-1:stride], grid.mean[-1]), region.rows_low)
+        inner = means_peaking_at(grid, np.append(grid.mean[:-1:stride], grid.mean[-1]), region.rows_low)
     inner = np.unique(inner.clip(bottom, top))
     if len(inner) > 1:
         below = _outward(inner[0], inner[1] - inner[0], bottom)[::-1]
@@ -190,12 +190,6 @@ def _first_cells(grid: PublicGrid, region: Region) -> Cells:
     return Cells(low_a, high_a, low_m, high_m)
 
 
-def _peaking_at(grid: PublicGrid, means: Array, rows: float) -> Array:
-    """Mean statistics a row whose posteriors, prior included, peak at the given means."""
-    weight = grid.temperature * rows
-    return (means * (weight + grid.prior_rows) - grid.prior_sum) / weight
-
-
 def _between_points(grid: PublicGrid, rows: float) -> Array:
     """For a grid coarser than its posteriors: around the means where two neighbouring points weigh the same."""
     apart = grid.temperature * rows * np.diff(grid.eta)
@@ -205,7 +199,7 @@ def _between_points(grid: PublicGrid, rows: float) -> Array:
 
 def _points_per_sd(grid: PublicGrid, rows: float) -> float:
     """How many grid points a posterior's sd covers, near the middle of a few dozen posteriors."""
-    a = _peaking_at(grid, grid.mean[:: max(1, grid.size // 32)], rows)
+    a = means_peaking_at(grid, grid.mean[:: max(1, grid.size // 32)], rows)
     same = np.full(len(a), rows)
     windows = posterior_windows(grid, a * rows, same, window_width(grid, Cells(a, a, same, same)))
     p = np.exp(windows.log_p)

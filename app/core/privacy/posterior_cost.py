@@ -23,6 +23,7 @@ from app.core.privacy.lattice import lattice_supremum
 from app.core.privacy.orders import ORDERS
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
 from app.core.privacy.windows import rounding_factor
+from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
 
@@ -58,6 +59,8 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     curve = np.minimum(supremum.curve * (1 + _RELATIVE_MARGIN), np.minimum(span, orders * span**2 / 8))
     curve += 2 * WEIGHT_ERROR * (2 * orders - 1) / (orders - 1)
     kl = min(supremum.kl * (1 + _RELATIVE_MARGIN), span, span**2 / 8) + 4 * WEIGHT_ERROR
+    if not kl >= 0:
+        raise NumericalFailure("a bound on KL came out undefined")
     cost = Cost(span + 4 * WEIGHT_ERROR, tuple(curve.tolist()))
     return DrawCost(cost, float(kl), span, method, grid.size)
 

@@ -45,6 +45,12 @@ def posterior_windows(grid: PublicGrid, t: Array, m: Array, width: int) -> Windo
     return Windows(columns, log_w - log_z)
 
 
+def means_peaking_at(grid: PublicGrid, means: Array, rows: float) -> Array:
+    """Mean statistics a row whose posteriors, prior included, peak at the given means."""
+    weight = grid.temperature * rows
+    return (means * (weight + grid.prior_rows) - grid.prior_sum) / weight
+
+
 def outside_weight(grid: PublicGrid, windows: Windows, tilt: Array) -> Array:
     """A bound on Σ_{outside} p·e^{tilt} relative to the window's mass; `tilt` belongs to the window's points.
 

@@ -1,0 +1,168 @@
+"""The fast roads to a supremum (lattice, map of the curvature, kernel), forced on cases small enough to visit in full."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from app.core.families.bernoulli import Bernoulli
+from app.core.families.exponential import PublicGrid, directions
+from app.core.numerics.hull import hull_vertices
+from app.core.privacy import ORDERS
+from app.core.privacy.enumeration import enumerate_supremum
+from app.core.privacy.kernel import kernel_curve
+from app.core.privacy.lattice import REACH_MAX, lattice_supremum
+from app.core.privacy.peaks import TOLERANCE_SLOW, CurvatureMap, Region, scan_variance
+from app.core.privacy.posterior_cost import _certified, _Peaks, posterior_draw_cost
+from tests.core.brute_force import Neighbourhood, Prior
+
+Array = NDArray[np.float64]
+
+WHOLE = [i for i, order in enumerate(ORDERS) if order == int(order) and order - 1 <= REACH_MAX]
+BELOW_REACH = [i for i, order in enumerate(ORDERS) if order - 1 <= REACH_MAX]
+ROUNDING = 1e-12
+"""What the definition loses in doubles for a prior of thousands of records: two logarithms near 10⁵ are subtracted."""
+LONG_ROUNDING = 1e5 * float(np.finfo(np.longdouble).eps)
+STRONG = [(1000.0, 1000.0), (1e4, 0.5), (3e4, 1.0)]
+MILD = [(1.0, 1.0), (0.5, 0.5), (1e-3, 1e-3), (5.0, 2.0), (30.0, 40.0)]
+
+
+def exact_curve(model: Bernoulli, grid: PublicGrid, people: int, unit_rows: int, precise: bool = False) -> Array:
+    prior = Prior(model.alpha, model.beta)
+    exact = Neighbourhood(grid.theta.tolist(), prior, grid.temperature, people, unit_rows, precise)
+    return exact.curve(ORDERS).astype(np.float64)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.1])
+@pytest.mark.parametrize("prior", [*MILD, *STRONG])
+def test_the_lattice_equals_brute_force_at_whole_orders(prior: tuple[float, float], temperature: float) -> None:
+    for people in (1, 2, 60):
+        model = Bernoulli("x", *prior, trim=0.05)
+        grid = model.grid(people, temperature)
+        exact = exact_curve(model, grid, people, 1, precise=prior in STRONG)
+        found = lattice_supremum(grid, (0, 1), people)
+        assert (found.curve >= exact * (1 - 1e-9) - LONG_ROUNDING).all()
+        assert found.curve[BELOW_REACH] == pytest.approx(exact[BELOW_REACH], rel=1e-6, abs=LONG_ROUNDING)
+
+
+def test_the_lattice_stays_exact_where_the_prior_is_far_from_the_likelihood() -> None:
+    """Posteriors sit where the prior puts them; a window around the likelihood alone would miss them."""
+    model = Bernoulli("x", 900.0, 100.0, 0.01)
+    grid = model.grid(400, 1.0)
+    exact = exact_curve(model, grid, 400, 1)
+    assert lattice_supremum(grid, (0, 1), 400).curve[WHOLE] == pytest.approx(exact[WHOLE], rel=1e-6)
+
+
+@pytest.mark.parametrize("prior", [*MILD, (300.0, 20.0)])
+@pytest.mark.parametrize(("people", "unit_rows"), [(40, 1), (10, 2), (6, 3)])
+def test_the_enumeration_in_use_visits_enough_pairs(people: int, unit_rows: int, prior: tuple[float, float]) -> None:
+    model = Bernoulli("x", *prior, trim=0.05)
+    grid = model.grid(people * unit_rows, 0.7)
+    found = enumerate_supremum(grid, (0, 1), people, unit_rows)
+    assert found.curve == pytest.approx(exact_curve(model, grid, people, unit_rows), rel=1e-8)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.1])
+@pytest.mark.parametrize("prior", [*MILD, (1000.0, 1000.0), (300.0, 20.0)])
+@pytest.mark.parametrize(("people", "unit_rows"), [(2, 1), (40, 1), (12, 2), (6, 3)])
+def test_the_map_of_the_curvature_never_charges_too_little(
+    people: int, unit_rows: int, prior: tuple[float, float], temperature: float
+) -> None:
+    model = Bernoulli("x", *prior, trim=0.05)
+    grid = model.grid(people * unit_rows, temperature)
+    peaks = _Peaks(grid, (0, 1), people, unit_rows, directions((0, 1), unit_rows))
+    found = _certified(peaks)
+    exact = exact_curve(model, grid, people, unit_rows)
+    assert (found.curve >= exact * (1 - 1e-9) - ROUNDING).all()
+    assert found.kl >= exact[0] * (1 - 1e-9) / ORDERS[0] - ROUNDING
+
+
+def dense_variance(grid: PublicGrid, model: Bernoulli, region: Region, unit_rows: int) -> float:
+    """Largest variance of the log-likelihood ratio of any change, on a fine net of real statistics in the region."""
+    yes, no = np.log(grid.theta), np.log1p(-grid.theta)
+    base = (model.alpha - 0.5) * yes + (model.beta - 0.5) * no
+    base[[0, -1]] -= np.log(2)
+    persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
+    moved = {(y[0] - x[0], (y[1] - y[0]) - (x[1] - x[0])) for x in persons for y in persons}
+    best = 0.0
+    for m in np.unique(np.linspace(region.rows_low, region.rows_high, 1 if unit_rows == 1 else 241)):
+        t = m * np.linspace(region.bottom, region.top, 1001)[:, None]
+        log_w = base + grid.temperature * (t * yes + (m - t) * no)
+        p = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        mean = p @ yes, p @ no
+        spread = p @ yes**2 - mean[0] ** 2, p @ no**2 - mean[1] ** 2, p @ (yes * no) - mean[0] * mean[1]
+        for ones, zeros in moved:
+            variance = ones**2 * spread[0] + zeros**2 * spread[1] + 2 * ones * zeros * spread[2]
+            best = max(best, grid.temperature**2 * float(variance.max()))
+    return best
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 0.5), (30.0, 40.0), (1000.0, 1000.0)])
+@pytest.mark.parametrize(("people", "unit_rows"), [(40, 1), (300, 1), (30, 2), (20, 3)])
+def test_the_supremum_of_the_curvature_is_within_one_percent_of_a_dense_search(
+    people: int, unit_rows: int, prior: tuple[float, float]
+) -> None:
+    model = Bernoulli("x", *prior, trim=0.05)
+    grid = model.grid(people * unit_rows, 1.0)
+    extra = 3.0 * (unit_rows - 1)
+    region = Region(0, 1, people - extra, people * unit_rows + extra, 3.0 * (2 * unit_rows - 1))
+    changes = directions((0, 1), unit_rows)
+    found = CurvatureMap(grid, changes, region, [scan_variance(grid, changes, region)]).supremum(region)
+    dense = dense_variance(grid, model, region, unit_rows)
+    assert dense <= found * (1 + 1e-9)
+    assert found <= dense * (1 + TOLERANCE_SLOW + 1e-3)
+
+
+def test_asking_for_inner_regions_first_or_last_gives_the_same_suprema() -> None:
+    """One set of cells serves every region; the order of asking must not matter beyond the tolerance."""
+    grid, changes = Bernoulli("x").grid(200, 1.0), directions((0, 1), 2)
+    regions = [Region(0, 1, 100 - r, 200 + r, 3.0 * r) for r in (1.0, 4.0, 15.0, 40.0)]
+    seen = [scan_variance(grid, changes, regions[0])]
+    outward = CurvatureMap(grid, changes, regions[-1], seen)
+    inward = CurvatureMap(grid, changes, regions[-1], seen)
+    forth = [outward.supremum(region) for region in regions]
+    back = [inward.supremum(region) for region in reversed(regions)][::-1]
+    assert forth == pytest.approx(back, rel=TOLERANCE_SLOW)
+    assert forth == sorted(forth)
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 0.5), (30.0, 40.0), (1000.0, 1000.0)])
+@pytest.mark.parametrize("people", [400])
+def test_the_kernel_covers_brute_force_and_follows_it_within_two_percent(
+    people: int, prior: tuple[float, float]
+) -> None:
+    model = Bernoulli("x", *prior, trim=0.05)
+    grid = model.grid(people, 1.0)
+    exact = exact_curve(model, grid, people, 1)
+    peak = _Peaks(grid, (0, 1), people, 1, [(1, 0)]).at(len(ORDERS) - 1)
+    found = kernel_curve(grid, (0, 1), people, peak)
+    finite = np.isfinite(found)
+    assert (found[finite] >= exact[finite] * (1 - 1e-9)).all()
+    assert (found[finite] <= exact[finite] * 1.02).all()
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (5e4, 5e4)])
+def test_the_three_roads_meet_where_one_hands_over_to_the_next(prior: tuple[float, float]) -> None:
+    """The lattice ends at 20,000 values; just above it the kernel must not jump by more than its tolerance."""
+    model = Bernoulli("x", *prior, trim=0.05)
+    below, above = (np.array(posterior_draw_cost(model, n, 1, 1.0).cost.curve) for n in (20_000, 20_001))
+    assert (above[WHOLE] >= below[WHOLE] * (1 - 1e-3)).all()
+    assert (above[WHOLE] <= below[WHOLE] * 1.02).all()
+
+
+def test_hull_vertices_leave_out_what_lies_inside_or_on_an_edge() -> None:
+    square = [(x, y) for x in range(4) for y in range(4)]
+    assert sorted(hull_vertices(square)) == [(0, 0), (0, 3), (3, 0), (3, 3)]
+    assert hull_vertices([(0, 0), (1, 1), (2, 2), (-3, -3)]) == [(-3, -3), (2, 2)]
+    assert hull_vertices([(5, 5), (5, 5)]) == [(5, 5)]
+
+
+@pytest.mark.parametrize("unit_rows", [1, 2, 3, 7])
+def test_every_possible_change_lies_in_the_hull_of_the_changes_searched(unit_rows: int) -> None:
+    """A convex function is largest at a vertex: no direction may reach further along any line than those searched."""
+    persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
+    chosen = np.array([sign * np.array(change) for change in directions((0, 1), unit_rows) for sign in (1, -1)])
+    changes = np.array([(y[0] - x[0], y[1] - x[1]) for x in persons for y in persons])
+    angles = np.linspace(0, 2 * np.pi, 721)
+    normals = np.stack([np.cos(angles), np.sin(angles)])
+    assert ((changes @ normals).max(axis=0) <= (chosen @ normals).max(axis=0) + 1e-9).all()
