@@ -24,7 +24,7 @@ Index = NDArray[np.int64]
 
 POINTS_PER_CELL_FINE = 0.2
 POINTS_PER_CELL_COARSE = 0.6
-CELLS_FINE_MAX = 12_000
+CELLS_FINE_MAX = 4_000
 GROWTH = 0.06
 PLACES_MIN = 2_001
 HAT_MIN = 0.2
@@ -124,7 +124,9 @@ def _octaves(nodes: Array, ceilings: Array, ends: tuple[float, float]) -> list[_
     places = np.unique(np.concatenate([inside, np.linspace(*ends, PLACES_MIN)]))
     spacing = np.diff(places, append=places[-1])
     ranges = _RangeMaximum(ceilings)
-    groups = np.floor(np.log2(np.maximum(spacing, np.finfo(float).tiny)))
+    # Spacings finer than the cell of the highest ceiling go with it: S hardly changes on that scale where it counts.
+    finest = widths[int(np.argmax(ceilings))]
+    groups = np.floor(np.log2(np.maximum(spacing, finest)))
     found = []
     for group in np.unique(groups):
         chosen = groups == group
