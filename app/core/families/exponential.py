@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from app.core.families.parameters import Parameter
 from app.core.numerics.hull import hull_vertices
 from app.core.statistics import StatisticRequest
+from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
 Direction = tuple[int, int]
@@ -46,6 +47,13 @@ class PublicGrid:
     prior_rows: float
     prior_rest: Array
     temperature: float
+
+    def __post_init__(self) -> None:
+        arrays = (self.theta, self.eta, self.partition, self.mean, self.log_prior, self.prior_rest)
+        if not all(np.isfinite(array).all() for array in arrays):
+            raise NumericalFailure("a public grid came out undefined")
+        if not (np.diff(self.eta) > 0).all() or not self.prior_rows >= 0:
+            raise NumericalFailure("a public grid came out unordered")
 
     @property
     def size(self) -> int:

@@ -32,6 +32,7 @@ _SPARSE = 0.8
 _BALANCE = 3.0
 _WORK_GOOD = 500_000
 _WORK_MAX = 16_000_000
+_ROUNDS_MAX = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +102,16 @@ class CurvatureMap:
         if not self._widest.contains(region):
             raise NumericalFailure("a region must lie inside the widest")
         self._cut_along(region)
-        work = 0
+        work, rounds = 0, 0
         while True:
             inside = region.covers(self._cells)
             ceilings = self._ceilings[inside]
             found = max(self.floor(region), NEGLIGIBLE)
             highest = float(ceilings.max())  # a NaN is refused by whoever is charged
             chosen = np.flatnonzero(inside)[~(ceilings <= found * (1 + TOLERANCE))]
-            work += 2 * len(chosen) * self._width
+            work, rounds = work + 2 * len(chosen) * self._width, rounds + 1
             enough = highest <= found * (1 + TOLERANCE_SLOW) and work > _WORK_GOOD
-            if not len(chosen) or enough or work > _WORK_MAX:
+            if not len(chosen) or enough or work > _WORK_MAX or rounds > _ROUNDS_MAX:
                 return max(highest, found)
             self._split(chosen)
 

@@ -34,8 +34,8 @@ def odds_factor(pure_epsilon: float) -> float:
 def inferential_bound(pure_epsilon: float, total_influence: float) -> float:
     """ν ≤ 2ε/(1−q) where each person's record is influenced by all others together by at most q < 1.
 
-    Ghosh and Kleinberg, Theorem 4.2: ν_i ≤ 2·Σ_j ((I−Γ)⁻¹)_ij·ε_j with γ half the log-ratio; row sums at most q bound
-    the spectral norm (Γ symmetric in its row sums) and every row sum of the inverse by 1/(1−q).
+    Ghosh and Kleinberg, Theorem 4.2: with γ_ij half the log-ratio of P(x_i | rest) when x_j changes, Σ_j γ_ij·ε_j ≤ (1−δ)·ε_i
+    for every i gives ν_i ≤ 2ε_i/δ. All ε alike and row sums at most q are δ = 1 − q. Independent records need no factor 2.
     """
     if not 0 <= total_influence < 1:
         raise ValueError("a total influence in [0, 1)")

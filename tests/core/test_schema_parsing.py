@@ -1,0 +1,233 @@
+"""Public schemas, models and mechanisms: what parses, what is refused and by which name."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.families import parse_model
+from app.core.mechanisms import SAMPLES_MAX, parse_mechanism
+from app.core.schema import COLUMNS_MAX, ROWS_PER_PERSON_MAX, PrivacyUnit, parse_columns, parse_unit
+from app.errors import InvalidMechanism, InvalidModel, InvalidSchema
+
+BINARY = {"cured": {"type": "binary"}}
+FULL = {
+    "cured": {"type": "binary"},
+    "arm": {"type": "categorical", "levels": ["drug", "placebo"]},
+    "days": {"type": "real", "lower": 0, "upper": 365.5},
+    "visits": {"type": "integer", "lower": -3, "upper": 40},
+}
+
+
+def test_a_full_schema_parses_and_goes_back_to_the_same_json() -> None:
+    columns = parse_columns(FULL)
+    assert {name: column.as_json() for name, column in columns.items()} == FULL
+
+
+@pytest.mark.parametrize(
+    "name", ["", " cured", "cured ", "a\nb", "a\0", "x" * 129, 5, None, "\u202e", "tab\t", "\ud800"]
+)
+def test_a_bad_column_name_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidSchema):
+        parse_columns({name: {"type": "binary"}})
+
+
+@pytest.mark.parametrize("pair", [("cured", "Cured"), ("ÄRM", "ärm")])
+def test_names_that_differ_only_by_case_are_refused(pair: tuple[str, str]) -> None:
+    with pytest.raises(InvalidSchema, match="upper and lower case"):
+        parse_columns({name: {"type": "binary"} for name in pair})
+
+
+@pytest.mark.parametrize("spec", [{}, [], None, "cured", {f"c{i}": {"type": "binary"} for i in range(COLUMNS_MAX + 1)}])
+def test_no_columns_too_many_or_no_object_is_refused(spec: Any) -> None:
+    with pytest.raises(InvalidSchema):
+        parse_columns(spec)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        "binary",
+        {},
+        {"type": "Binary"},
+        {"type": ["binary"]},
+        {"type": None},
+        {"type": "binary", "levels": ["a", "b"]},
+        {"type": "categorical"},
+        {"type": "categorical", "levels": ["a"]},
+        {"type": "categorical", "levels": ["a", "a"]},
+        {"type": "categorical", "levels": ["a", ""]},
+        {"type": "categorical", "levels": ["a", 1]},
+        {"type": "categorical", "levels": "ab"},
+        {"type": "categorical", "levels": ["a", "b\n"]},
+        {"type": "categorical", "levels": [str(i) for i in range(1001)]},
+        {"type": "real", "lower": 0},
+        {"type": "real", "lower": 0, "upper": 1, "extra": 2},
+    ],
+)
+def test_a_column_with_a_wrong_shape_is_refused_by_name(body: Any) -> None:
+    with pytest.raises(InvalidSchema) as raised:
+        parse_columns({"col": body})
+    assert raised.value.problems[0].field.startswith("columns.col")
+
+
+@pytest.mark.parametrize("kind", ["real", "integer"])
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (math.nan, 1),
+        (0, math.nan),
+        (-math.inf, 1),
+        (0, math.inf),
+        (True, 5),
+        (0, True),
+        ("0", 1),
+        (None, 1),
+        (1, 1),
+        (2, 1),
+        (0, 10**400),
+        (-(10**400), 0),
+    ],
+)
+def test_bounds_must_be_finite_numbers_in_order(kind: str, lower: Any, upper: Any) -> None:
+    with pytest.raises(InvalidSchema):
+        parse_columns({"x": {"type": kind, "lower": lower, "upper": upper}})
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.5, 3), (0, 2.5), (0, 2**53 + 2), (-(2.0**60), 0)])
+def test_bounds_of_whole_numbers_are_whole_and_exact_as_doubles(lower: float, upper: float) -> None:
+    with pytest.raises(InvalidSchema):
+        parse_columns({"x": {"type": "integer", "lower": lower, "upper": upper}})
+
+
+def test_a_whole_double_is_a_whole_number() -> None:
+    column = parse_columns({"x": {"type": "integer", "lower": 0.0, "upper": 2.0}})["x"]
+    assert (column.lower, column.upper) == (0, 2)
+    assert isinstance(column.upper, int)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=6), json_values, max_size=3))
+def test_any_json_either_parses_or_is_refused_by_name(spec: dict[str, Any]) -> None:
+    try:
+        fields = list(parse_columns(spec))
+    except InvalidSchema as refused:
+        fields = [problem.field for problem in refused.problems]
+    assert all(fields)
+
+
+def test_no_unit_means_one_row_a_person() -> None:
+    assert parse_unit(None, parse_columns(BINARY)) == PrivacyUnit(None, 1)
+    assert PrivacyUnit().as_json() is None
+
+
+def test_a_unit_may_name_a_column_outside_the_schema() -> None:
+    unit = parse_unit({"column": "patient", "max_rows": 3}, parse_columns(BINARY))
+    assert unit == PrivacyUnit("patient", 3)
+    assert unit.as_json() == {"column": "patient", "max_rows": 3}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        [],
+        "patient",
+        {"column": "patient"},
+        {"max_rows": 3},
+        {"column": "patient", "max_rows": 3, "more": 1},
+        {"column": "", "max_rows": 3},
+        {"column": 5, "max_rows": 3},
+        {"column": "CURED", "max_rows": 3},
+        *(
+            {"column": "p", "max_rows": rows}
+            for rows in (0, -1, 2.0, True, "3", None, math.nan, ROWS_PER_PERSON_MAX + 1)
+        ),
+    ],
+)
+def test_a_bad_privacy_unit_is_refused(spec: Any) -> None:
+    with pytest.raises(InvalidSchema) as raised:
+        parse_unit(spec, parse_columns(BINARY))
+    assert raised.value.problems[0].field.startswith("privacy_unit")
+
+
+def model_spec(**changes: Any) -> dict[str, Any]:
+    return {"family": "bernoulli", "column": "cured", "prior": {"alpha": 2, "beta": 3}, "trim": 0.1, **changes}
+
+
+def test_a_model_parses_with_its_defaults_and_goes_back_to_json() -> None:
+    columns = parse_columns(FULL)
+    model = parse_model({"family": "bernoulli", "column": "cured"}, columns)
+    assert model.as_json() == model_spec(prior={"alpha": 1.0, "beta": 1.0}, trim=0.05)
+    assert parse_model(model.as_json(), columns) == model
+    assert hash(parse_model(model_spec(), columns)) == hash(parse_model(model_spec(trim=0.10), columns))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"family": "poisson"},
+        {"family": None},
+        {"family": ["bernoulli"]},
+        {"column": "arm"},
+        {"column": "nothing"},
+        {"column": 3},
+        {"prior": []},
+        {"prior": {"alpha": 1, "gamma": 1}},
+        {"more": 1},
+        *({"trim": trim} for trim in (0, -0.1, 0.5, 1, math.nan, math.inf, True, "0.1", None, 10**400)),
+        *({"prior": {"alpha": alpha}} for alpha in (0, -1, math.nan, math.inf, True, "1", None, 2e6, 10**400)),
+        *({"prior": {"beta": beta}} for beta in (0, -1, math.nan, 1e-4)),
+    ],
+)
+def test_a_bad_model_is_refused_by_name(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidModel) as raised:
+        parse_model(model_spec(**changes), parse_columns(FULL))
+    assert raised.value.problems[0].field.startswith("model")
+
+
+@pytest.mark.parametrize("spec", [None, [], "bernoulli", {}, {"family": "bernoulli"}])
+def test_a_model_that_is_not_a_whole_object_is_refused(spec: Any) -> None:
+    with pytest.raises(InvalidModel):
+        parse_model(spec, parse_columns(FULL))
+
+
+def test_a_mechanism_parses_and_goes_back_to_json() -> None:
+    spec = {"kind": "baps", "samples": 100, "temperature": 0.5}
+    assert parse_mechanism(spec).as_json() == spec
+    assert parse_mechanism({"kind": "baps", "samples": 1}).temperature == 1.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "laplace-ish"},
+        {"kind": None},
+        {"more": 1},
+        *({"samples": samples} for samples in (0, -1, 1.0, True, "5", None, math.nan, SAMPLES_MAX + 1)),
+        *(
+            {"temperature": t}
+            for t in (0, -1, 1.0000001, math.nan, math.inf, -math.inf, True, "1", None, 10**400, 1e-7)
+        ),
+    ],
+)
+def test_a_bad_mechanism_is_refused_by_name(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidMechanism) as raised:
+        parse_mechanism({"kind": "baps", "samples": 10, "temperature": 1.0, **changes})
+    assert raised.value.problems[0].field.startswith("mechanism")
+
+
+@pytest.mark.parametrize("spec", [None, [], "baps", {}, {"kind": "baps"}])
+def test_a_mechanism_that_is_not_a_whole_object_is_refused(spec: Any) -> None:
+    with pytest.raises(InvalidMechanism):
+        parse_mechanism(spec)
