@@ -12,8 +12,8 @@ from app.core.privacy.enumeration import enumerate_supremum
 from app.core.privacy.kernel import kernel_curve
 from app.core.privacy.lattice import REACH_MAX, lattice_supremum
 from app.core.privacy.peaks import TOLERANCE_SLOW, CurvatureMap, Region, scan_variance
-from app.core.privacy.posterior_cost import _certified, _Peaks, posterior_draw_cost
-from tests.core.brute_force import Neighbourhood, Prior
+from app.core.privacy.posterior_cost import REACHES, _certified, _Peaks, posterior_draw_cost
+from tests.core.brute_force import Neighbourhood, Prior, log_posteriors, renyi_divergences
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def test_the_kernel_covers_brute_force_and_follows_it_within_two_percent(
     model = Bernoulli("x", *prior, trim=0.05)
     grid = model.grid(people, 1.0)
     exact = exact_curve(model, grid, people, 1)
-    peak = _Peaks(grid, (0, 1), people, 1, [(1, 0)]).at(len(ORDERS) - 1)
+    peak = _Peaks(grid, (0, 1), people, 1, [(1, 0)]).at(len(REACHES) - 1)
     found = kernel_curve(grid, (0, 1), people, peak)
     finite = np.isfinite(found)
     assert (found[finite] >= exact[finite] * (1 - 1e-9)).all()
@@ -166,3 +166,26 @@ def test_every_possible_change_lies_in_the_hull_of_the_changes_searched(unit_row
     angles = np.linspace(0, 2 * np.pi, 721)
     normals = np.stack([np.cos(angles), np.sin(angles)])
     assert ((changes @ normals).max(axis=0) <= (chosen @ normals).max(axis=0) + 1e-9).all()
+
+
+@pytest.mark.parametrize(("unit_rows", "loosest"), [(2, 1.03), (3, 1.03)])
+def test_at_scale_several_rows_a_person_cost_little_more_than_the_worst_pair_found(
+    unit_rows: int, loosest: float
+) -> None:
+    """Beyond enumeration: the worst of many thousand real pairs, with the fewest rows, where the variance is largest."""
+    people, orders = 10_000, (1.25, 2, 5, 16)
+    model = Bernoulli("x", 1.0, 1.0, 0.05)
+    grid = model.grid(people * unit_rows, 1.0)
+    persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
+    near = slice(0, grid.size // 3)  # the posteriors below sit near the lower trim; the rest weighs under 1e-30
+    points = grid.theta[near].tolist()
+    worst = np.zeros(len(orders))
+    for ones in range(400, 700, 6):
+        firsts = [(ones + old[0], people - 1 + old[1]) for old in persons for _ in persons]
+        seconds = [(ones + new[0], people - 1 + new[1]) for _ in persons for new in persons]
+        p, q = (log_posteriors(points, Prior(1.0, 1.0), 1.0, v).astype(float) for v in (firsts, seconds))
+        worst = np.maximum(worst, [renyi_divergences(p, q, order).max() for order in orders])
+    charged = posterior_draw_cost(model, people, unit_rows, 1.0).cost.curve
+    ratios = np.array([charged[ORDERS.index(order)] for order in orders]) / worst
+    assert (ratios >= 1).all()
+    assert (ratios <= loosest).all()

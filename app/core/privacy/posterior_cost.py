@@ -3,12 +3,11 @@
 Three bounds, the smallest at each order charged (PRIVACY §2):
   bounded range   pure r = max b − min b;  D_α ≤ min(r, α·r²/8)
   exact           every neighbouring pair visited (`enumeration.py`, `lattice.py`)
-  certified       (α/2)·sup Var(b) over all reachable statistics, widened by (α−1)·d (`cells.py`), or that supremum's
-                  weighted mean over the path between two neighbours, where it is smaller (`kernel.py`)
+  certified       α/2 times a mean of sup Var(b) over statistics nearer and further from the reachable (`peaks.py`), or
+                  over the path between two neighbours, where that is smaller (`kernel.py`)
 and on top the slack of the integer sampler, proven in `mechanisms/integer_table.py`.
 """
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,6 +32,8 @@ WEIGHT_ERROR = 2.0**-44
 ENUMERATION_WORK_MAX = 300_000
 LATTICE_VALUES_MAX = 20_000
 KERNEL_GRID_MAX = 10_000
+REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
+"""How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
 _RELATIVE_MARGIN = 1e-9
 _GROUP_RATIO = 1.02
 
@@ -83,31 +84,47 @@ def _supremum(
         return ceiling, "certified: supremum of the curvature"
     furthest = ORDERS[-1] * (high - low)
     slack = rounding_factor(grid, edge + furthest, float(people))
-    curve = kernel_curve(grid, (low, high), people, peaks.at(len(ORDERS) - 1)) * slack
+    curve = kernel_curve(grid, (low, high), people, peaks.at(len(REACHES) - 1)) * slack
     return Supremum(
         np.minimum(curve, ceiling.curve), ceiling.kl
     ), "certified: ceilings of the curvature under its kernel"
 
 
 def _certified(peaks: "_Peaks") -> Supremum:
-    """(α/2)·sup Var(b) for every order, infinite where it cannot matter or would leave too few rows."""
-    curve = np.full(len(ORDERS), np.inf)
-    if not peaks.useful:
-        return Supremum(curve, math.inf)
-    pending = [(0, peaks.useful - 1)]
+    """Bounds from sup Var(b) on every region; where there is none, from Var(b) ≤ r²/4."""
+    tops = np.full(len(REACHES), peaks.span**2 / 4)
+    pending = [(0, peaks.useful - 1)] if peaks.useful else []
     while pending:
         first, last = pending.pop()
         top = peaks.at(last)
         if first == last or top <= peaks.floor(first) * _GROUP_RATIO:
-            curve[first : last + 1] = np.array(ORDERS[first : last + 1]) / 2 * top
+            tops[first : last + 1] = np.minimum(top, tops[first : last + 1])
         else:
             middle = (first + last) // 2
             pending += [(middle + 1, last), (first, middle)]
-    return Supremum(curve, curve[0] / ORDERS[0])
+    return Supremum(_weighted_means(tops), tops[0] / 2)
+
+
+def _weighted_means(tops: Array) -> Array:
+    """D_α for every order, from `tops[i]` ≥ Var(b) at every statistic within REACHES[i] changes of a reachable one.
+
+    With x counting changes along the line through the neighbours v and v + d,
+    (α−1)·D_α(P_v ‖ P_{v+d}) = ∫₀^{α−1} (α−1−x)·Var_{v−xd}(b) dx + (α−1)·∫₀¹ (1−x)·Var_{v+xd}(b) dx,
+    which is α(α−1)/2 times the variance where that is constant. Between v and v + d everything is in the hull of what is
+    reachable; behind v, what is far has little weight and may be bounded generously without costing much.
+    """
+    nearest = np.minimum.accumulate(tops[::-1])[::-1]  # what holds further out holds further in
+    curve = np.empty(len(ORDERS))
+    for i, order in enumerate(ORDERS):
+        ends = np.minimum(REACHES, order - 1)
+        starts = np.concatenate([[0.0], ends[:-1]])
+        weights = (ends - starts) * (order - 1 - (starts + ends) / 2)
+        curve[i] = (weights @ nearest) / (order - 1) + nearest[0] / 2
+    return curve
 
 
 class _Peaks:
-    """sup Var(b) over the statistics within max(α−1, 1) changes of a reachable one, for `ORDERS[i]`; grows with i."""
+    """sup Var(b) over the statistics within `REACHES[i]` changes of a reachable one; grows with i."""
 
     def __init__(
         self,
@@ -123,6 +140,7 @@ class _Peaks:
         self._rows = (people, people * unit_rows)
         self._moved_sum = max(abs(change[0]) for change in changes)
         self._moved_rows = max(abs(change[1]) for change in changes)
+        self.span = max(float(np.ptp(grid.change(change))) for change in changes)
         regions, seen = self._worthwhile(changes, people)
         self.useful = len(regions)
         if regions:
@@ -135,22 +153,21 @@ class _Peaks:
         Where rows cannot move, all of them: the widest is no dearer than the narrowest.
         """
         if not self._moved_rows:
-            return [self.region(i) for i in range(len(ORDERS))], [scan_variance(self._grid, changes, self.region(0))]
-        span = max(float(np.ptp(self._grid.change(change))) for change in changes)
+            return [self.region(i) for i in range(len(REACHES))], [scan_variance(self._grid, changes, self.region(0))]
         regions: list[Region] = []
         seen: list[Witness] = []
-        for i, order in enumerate(ORDERS):
+        for i, reach in enumerate(REACHES):
             region = self.region(i)
-            if region.rows_low < people / 2:
+            if region.rows_low < people / 4:
                 break
             seen.append(scan_variance(self._grid, changes, region))
-            if i and order / 2 * seen[-1].value >= span:
+            if i and (reach + 1) / 2 * seen[-1].value >= self.span:
                 break
             regions.append(region)
         return regions, seen
 
     def region(self, i: int) -> Region:
-        reach = max(ORDERS[i] - 1, 1.0)
+        reach = REACHES[i]
         spill = reach * (self._moved_sum + self._moved_rows * self._edge)
         extra = reach * self._moved_rows
         return Region(self._low, self._high, self._rows[0] - extra, self._rows[1] + extra, spill)
@@ -161,7 +178,7 @@ class _Peaks:
         return self._known[i]
 
     def floor(self, i: int) -> float:
-        """From the largest variance already seen inside the region of `ORDERS[i]`: what `at(i)` cannot fall below."""
+        """From the largest variance already seen inside the region of `REACHES[i]`: what `at(i)` cannot fall below."""
         return self._map.floor(self.region(i)) * self._slack(i)
 
     def _slack(self, i: int) -> float:
