@@ -1,18 +1,39 @@
 """What a model asks of the rows, and the exact integers that come back."""
 
+import math
 from dataclasses import dataclass
+from typing import Literal
+
+Transform = Literal["identity", "absolute", "square", "power", "log_ratio"]
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticRequest:
-    """The sum over rows of a binary column, and how many rows were counted."""
+    """The sum over rows of T(x), each T clipped to [lower, upper] and rounded to one of `steps` equal steps.
+
+    identity x · absolute |x−a| · square (x−a)²/2 · power x^a · log_ratio log(x/a), with a the `anchor`. A record counts
+    as the whole number ⌊(T − lower)/step + ½⌋ ∈ {0 … steps}: sums are exact, whatever the order of the rows.
+    """
 
     column: str
+    transform: Transform = "identity"
+    anchor: float = 0.0
+    lower: float = 0.0
+    upper: float = 1.0
+    steps: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper or not math.isfinite(self.upper - self.lower) or not self.steps >= 1:
+            raise ValueError("a statistic needs finite lower < upper and at least one step")
+
+    @property
+    def step(self) -> float:
+        return (self.upper - self.lower) / self.steps
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactStatistic:
-    """Private: sums over the rows as exact integers. Does not print its values."""
+    """Private: the sum over the rows in lattice steps, and how many rows there were. Does not print its values."""
 
     total: int
     rows: int

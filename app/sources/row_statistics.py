@@ -30,19 +30,19 @@ def compute(
     uploads: UploadStore,
     limits: Limits | None = None,
 ) -> ExactStatistic:
-    """The sum of a binary column over the counted rows, and their number. Blocking.
+    """The sum of a statistic over the counted rows, in lattice steps, and their number. Blocking.
 
     With a privacy unit at most `max_rows` rows of each person count: those with the smallest
     keyed hash of their own content, so that neither file order nor whoever wrote the file
     chooses them. Equal rows have equal hashes and either may stand for the other.
 
-    Raises InvalidModel for a column that is not binary, before anything is read; DataMissing
+    Raises InvalidModel for a column without numbers, before anything is read; DataMissing
     if the file or its columns are gone, Unavailable if it cannot be read now. The last two may
     depend on the data: what was charged stays charged.
     """
     column = columns.get(request.column)
-    if column is None or column.type != "binary":
-        raise InvalidModel("model.column", "a binary column of the dataset")
+    if column is None or column.type == "categorical":
+        raise InvalidModel("model.column", "a binary, integer or real column of the dataset")
     if len(hash_key) < HASH_KEY_BYTES_MIN:
         raise ValueError(f"hash_key needs at least {HASH_KEY_BYTES_MIN} bytes")
     if not path.is_file():
@@ -62,7 +62,7 @@ def compute(
 
 
 def _query(scan: Scan, unit: PrivacyUnit, request: StatisticRequest, hash_key: bytes) -> tuple[str, dict[str, str]]:
-    one = f"CASE WHEN {scan.rules[request.column].canonical} = '1' THEN 1 ELSE 0 END"
+    one = _steps(scan.rules[request.column].canonical, request)
     totals = "SELECT coalesce(sum(one::HUGEINT), 0), count(*) FROM"
     if unit.column is None:
         return f"{totals} (SELECT {one} AS one FROM {scan.table})", {}  # noqa: S608 - declared names only
@@ -70,6 +70,31 @@ def _query(scan: Scan, unit: PrivacyUnit, request: StatisticRequest, hash_key: b
     records = f"SELECT {person} AS person, {one} AS one, {_digest(scan)} AS digest FROM {scan.table}"  # noqa: S608
     chosen = f"row_number() OVER (PARTITION BY person ORDER BY digest) <= {unit.max_rows}"
     return f"{totals} (SELECT one FROM ({records}) QUALIFY {chosen})", {"key": hash_key.hex()}  # noqa: S608
+
+
+def _steps(cell: str, request: StatisticRequest) -> str:
+    """SQL of ⌊(clip(T(x)) − lower)/step + ½⌋, a whole number from 0 to `steps`; what is no number counts as 0.
+
+    One record at a time in doubles, so no order of rows can change it; only the whole numbers are added up.
+    """
+    x = f"nullif(TRY_CAST({cell} AS DOUBLE), 'nan'::DOUBLE)"  # the engine sorts NaN above every number
+    anchor = _double(request.anchor)
+    value = {
+        "identity": x,
+        "absolute": f"abs({x} - {anchor})",
+        "square": f"(({x} - {anchor}) * ({x} - {anchor}) / 2)",
+        "power": f"pow(greatest({x}, 0), {anchor})",
+        "log_ratio": f"ln(greatest({x} / {anchor}, 1e-300))",
+    }[request.transform]
+    lower, upper = _double(request.lower), _double(request.upper)
+    clipped = f"least(greatest({value}, {lower}), {upper})"
+    places = f"floor(({clipped} - {lower}) / {_double(request.step)} + 0.5)"
+    return f"coalesce(least(greatest(TRY_CAST({places} AS BIGINT), 0), {request.steps}), 0)"
+
+
+def _double(value: float) -> str:
+    """A literal that reads back as the same double."""
+    return f"CAST('{value!r}' AS DOUBLE)"
 
 
 def _digest(scan: Scan) -> str:

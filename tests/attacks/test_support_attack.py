@@ -9,13 +9,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import Bernoulli
-from app.core.mechanisms import baps, integer_table
+from app.core.families.bernoulli import bernoulli
+from app.core.mechanisms import integer_table
 from app.core.mechanisms.baps import Baps
 from app.core.mechanisms.integer_table import IntegerTable
+from app.core.mechanisms.mechanism import clamped
 from app.core.statistics import ExactStatistic
 
-MODEL = Bernoulli("cured", 1, 1, 0.05)
+MODEL = bernoulli("cured", 1, 1, 0.05)
 PEOPLE = 200
 
 
@@ -141,5 +142,5 @@ def test_an_error_raised_around_private_values_does_not_carry_them() -> None:
 
 def test_the_sampler_reads_nothing_but_the_clamped_statistic() -> None:
     """Row counts outside what was declared are folded back before anything is computed from them."""
-    inside = baps._clamped(MODEL, PEOPLE, 1, ExactStatistic(10**30, -(10**30)))
+    inside = clamped(MODEL, PEOPLE, 1, ExactStatistic(10**30, -(10**30)))
     assert (inside.total, inside.rows) == (PEOPLE, PEOPLE)

@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.natural import NaturalModel
 
 Array = NDArray[np.floating[Any]]
 Statistic = tuple[int, int]
@@ -25,7 +25,7 @@ class Prior:
     beta: float
 
 
-def public_points(model: Bernoulli, people: int, unit_rows: int, temperature: float) -> list[float]:
+def public_points(model: NaturalModel, people: int, unit_rows: int, temperature: float) -> list[float]:
     """Only the positions of the grid are taken from the code under test; everything else is recomputed."""
     points: list[float] = model.grid(people * unit_rows, temperature).theta.tolist()
     return points

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
 from app.core.families.exponential import PublicGrid, directions
+from app.core.families.natural import NaturalModel
 from app.core.numerics.hull import hull_vertices
 from app.core.privacy import ORDERS
 from app.core.privacy.enumeration import enumerate_supremum
@@ -26,8 +27,8 @@ STRONG = [(1000.0, 1000.0), (1e4, 0.5), (3e4, 1.0)]
 MILD = [(1.0, 1.0), (0.5, 0.5), (1e-3, 1e-3), (5.0, 2.0), (30.0, 40.0)]
 
 
-def exact_curve(model: Bernoulli, grid: PublicGrid, people: int, unit_rows: int, precise: bool = False) -> Array:
-    prior = Prior(model.alpha, model.beta)
+def exact_curve(model: NaturalModel, grid: PublicGrid, people: int, unit_rows: int, precise: bool = False) -> Array:
+    prior = Prior(model.prior.value("alpha"), model.prior.value("beta"))
     exact = Neighbourhood(grid.theta.tolist(), prior, grid.temperature, people, unit_rows, precise)
     return exact.curve(ORDERS).astype(np.float64)
 
@@ -36,7 +37,7 @@ def exact_curve(model: Bernoulli, grid: PublicGrid, people: int, unit_rows: int,
 @pytest.mark.parametrize("prior", [*MILD, *STRONG])
 def test_the_lattice_equals_brute_force_at_whole_orders(prior: tuple[float, float], temperature: float) -> None:
     for people in (1, 2, 60):
-        model = Bernoulli("x", *prior, trim=0.05)
+        model = bernoulli("x", *prior, trim=0.05)
         grid = model.grid(people, temperature)
         exact = exact_curve(model, grid, people, 1, precise=prior in STRONG)
         found = lattice_supremum(grid, (0, 1), people)
@@ -46,7 +47,7 @@ def test_the_lattice_equals_brute_force_at_whole_orders(prior: tuple[float, floa
 
 def test_the_lattice_stays_exact_where_the_prior_is_far_from_the_likelihood() -> None:
     """Posteriors sit where the prior puts them; a window around the likelihood alone would miss them."""
-    model = Bernoulli("x", 900.0, 100.0, 0.01)
+    model = bernoulli("x", 900.0, 100.0, 0.01)
     grid = model.grid(400, 1.0)
     exact = exact_curve(model, grid, 400, 1)
     assert lattice_supremum(grid, (0, 1), 400).curve[WHOLE] == pytest.approx(exact[WHOLE], rel=1e-6)
@@ -55,7 +56,7 @@ def test_the_lattice_stays_exact_where_the_prior_is_far_from_the_likelihood() ->
 @pytest.mark.parametrize("prior", [*MILD, (300.0, 20.0)])
 @pytest.mark.parametrize(("people", "unit_rows"), [(40, 1), (10, 2), (6, 3)])
 def test_the_enumeration_in_use_visits_enough_pairs(people: int, unit_rows: int, prior: tuple[float, float]) -> None:
-    model = Bernoulli("x", *prior, trim=0.05)
+    model = bernoulli("x", *prior, trim=0.05)
     grid = model.grid(people * unit_rows, 0.7)
     found = enumerate_supremum(grid, (0, 1), people, unit_rows)
     assert found.curve == pytest.approx(exact_curve(model, grid, people, unit_rows), rel=1e-8)
@@ -67,7 +68,7 @@ def test_the_enumeration_in_use_visits_enough_pairs(people: int, unit_rows: int,
 def test_the_map_of_the_curvature_never_charges_too_little(
     people: int, unit_rows: int, prior: tuple[float, float], temperature: float
 ) -> None:
-    model = Bernoulli("x", *prior, trim=0.05)
+    model = bernoulli("x", *prior, trim=0.05)
     grid = model.grid(people * unit_rows, temperature)
     peaks = _Peaks(grid, (0, 1), people, unit_rows, directions((0, 1), unit_rows))
     found = _certified(peaks)
@@ -76,10 +77,10 @@ def test_the_map_of_the_curvature_never_charges_too_little(
     assert found.kl >= exact[0] * (1 - 1e-9) / ORDERS[0] - ROUNDING
 
 
-def dense_variance(grid: PublicGrid, model: Bernoulli, region: Region, unit_rows: int) -> float:
+def dense_variance(grid: PublicGrid, model: NaturalModel, region: Region, unit_rows: int) -> float:
     """Largest variance of the log-likelihood ratio of any change, on a fine net of real statistics in the region."""
     yes, no = np.log(grid.theta), np.log1p(-grid.theta)
-    base = (model.alpha - 0.5) * yes + (model.beta - 0.5) * no
+    base = (model.prior.value("alpha") - 0.5) * yes + (model.prior.value("beta") - 0.5) * no
     base[[0, -1]] -= np.log(2)
     persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
     moved = {(y[0] - x[0], (y[1] - y[0]) - (x[1] - x[0])) for x in persons for y in persons}
@@ -102,7 +103,7 @@ def dense_variance(grid: PublicGrid, model: Bernoulli, region: Region, unit_rows
 def test_the_supremum_of_the_curvature_is_within_one_percent_of_a_dense_search(
     people: int, unit_rows: int, prior: tuple[float, float]
 ) -> None:
-    model = Bernoulli("x", *prior, trim=0.05)
+    model = bernoulli("x", *prior, trim=0.05)
     grid = model.grid(people * unit_rows, 1.0)
     extra = 3.0 * (unit_rows - 1)
     region = Region(0, 1, people - extra, people * unit_rows + extra, 3.0 * (2 * unit_rows - 1))
@@ -115,7 +116,7 @@ def test_the_supremum_of_the_curvature_is_within_one_percent_of_a_dense_search(
 
 def test_asking_for_inner_regions_first_or_last_gives_the_same_suprema() -> None:
     """One set of cells serves every region; the order of asking must not matter beyond the tolerance."""
-    grid, changes = Bernoulli("x").grid(200, 1.0), directions((0, 1), 2)
+    grid, changes = bernoulli("x").grid(200, 1.0), directions((0, 1), 2)
     regions = [Region(0, 1, 100 - r, 200 + r, 3.0 * r) for r in (1.0, 4.0, 15.0, 40.0)]
     seen = [scan_variance(grid, changes, regions[0])]
     outward = CurvatureMap(grid, changes, regions[-1], seen)
@@ -131,7 +132,7 @@ def test_asking_for_inner_regions_first_or_last_gives_the_same_suprema() -> None
 def test_the_kernel_covers_brute_force_and_follows_it_within_two_percent(
     people: int, prior: tuple[float, float]
 ) -> None:
-    model = Bernoulli("x", *prior, trim=0.05)
+    model = bernoulli("x", *prior, trim=0.05)
     grid = model.grid(people, 1.0)
     exact = exact_curve(model, grid, people, 1)
     peak = _Peaks(grid, (0, 1), people, 1, [(1, 0)]).at(len(REACHES) - 1)
@@ -144,7 +145,7 @@ def test_the_kernel_covers_brute_force_and_follows_it_within_two_percent(
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (5e4, 5e4)])
 def test_the_three_roads_meet_where_one_hands_over_to_the_next(prior: tuple[float, float]) -> None:
     """The lattice ends at 20,000 values; just above it the kernel must not jump by more than its tolerance."""
-    model = Bernoulli("x", *prior, trim=0.05)
+    model = bernoulli("x", *prior, trim=0.05)
     below, above = (np.array(posterior_draw_cost(model, n, 1, 1.0).cost.curve) for n in (20_000, 20_001))
     assert (above[WHOLE] >= below[WHOLE] * (1 - 1e-3)).all()
     assert (above[WHOLE] <= below[WHOLE] * 1.02).all()
@@ -174,7 +175,7 @@ def test_at_scale_several_rows_a_person_cost_little_more_than_the_worst_pair_fou
 ) -> None:
     """Beyond enumeration: the worst of many thousand real pairs, with the fewest rows, where the variance is largest."""
     people, orders = 10_000, (1.25, 2, 5, 16)
-    model = Bernoulli("x", 1.0, 1.0, 0.05)
+    model = bernoulli("x", 1.0, 1.0, 0.05)
     grid = model.grid(people * unit_rows, 1.0)
     persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
     near = slice(0, grid.size // 3)  # the posteriors below sit near the lower trim; the rest weighs under 1e-30

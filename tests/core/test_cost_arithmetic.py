@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
 from app.core.mechanisms.baps import Baps
 from app.core.privacy import ORDERS, ZERO_COST, Cost, conversion_offset
 from app.core.privacy.posterior_cost import posterior_draw_cost
@@ -26,7 +26,7 @@ def cost_of(pure: float, slope: float, slack: float = 0.0) -> Cost:
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 100, 1000])
 def test_repeating_a_cost_is_adding_it_that_many_times(count: int) -> None:
     """A repetition count once ignored in a well-known library charged 100 draws as 1."""
-    one = posterior_draw_cost(Bernoulli("x"), 20, 1, 1.0).cost
+    one = posterior_draw_cost(bernoulli("x"), 20, 1, 1.0).cost
     looped = reduce(lambda total, _: total.plus(one), range(count), ZERO_COST)
     repeated = one.times(count)
     assert repeated.pure == pytest.approx(looped.pure, rel=1e-12)
@@ -36,7 +36,7 @@ def test_repeating_a_cost_is_adding_it_that_many_times(count: int) -> None:
 
 def test_a_release_of_n_samples_costs_n_times_one_sample() -> None:
     for samples in (1, 2, 50):
-        release = Baps(samples).cost(Bernoulli("x"), 30, 2)
+        release = Baps(samples).cost(bernoulli("x"), 30, 2)
         assert release.total.curve == pytest.approx([samples * value for value in release.per_sample.curve])
         assert release.total.pure == pytest.approx(samples * release.per_sample.pure)
 
@@ -103,7 +103,7 @@ def test_the_conversion_agrees_with_dp_accounting(samples: int, delta: float) ->
     from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
     for people in (5, 100, 1000):
-        total = Baps(samples).cost(Bernoulli("x"), people, 1).total
+        total = Baps(samples).cost(bernoulli("x"), people, 1).total
         converted = Cost(math.inf, total.curve).epsilon(delta)
         theirs, _ = rdp.compute_epsilon(ORDERS, total.curve, delta)
         assert converted == pytest.approx(theirs, abs=1e-9)
@@ -124,7 +124,7 @@ def exact_delta(log_p: np.ndarray, log_q: np.ndarray, epsilon: float) -> float:
 @pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.05])
 @pytest.mark.parametrize(("people", "unit_rows"), [(6, 1), (3, 2)])
 def test_one_sample_keeps_its_epsilon_and_delta_on_every_pair(people: int, unit_rows: int, delta: float) -> None:
-    model = Bernoulli("x", 5, 2, 0.05)
+    model = bernoulli("x", 5, 2, 0.05)
     epsilon = Baps(1).cost(model, people, unit_rows).total.epsilon(delta)
     points = public_points(model, people, unit_rows, 1.0)
     pairs = Neighbourhood(points, Prior(5, 2), 1.0, people, unit_rows)
@@ -139,7 +139,7 @@ def test_ten_samples_keep_their_epsilon_and_delta_on_the_worst_pairs() -> None:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     people, delta = 6, 1e-3
-    model = Bernoulli("x", 1, 1, 0.05)
+    model = bernoulli("x", 1, 1, 0.05)
     total = Baps(10).cost(model, people, 1).total
     epsilon = total.epsilon(delta)
     exact = Neighbourhood(public_points(model, people, 1, 1.0), Prior(1, 1), 1.0, people, 1)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
+from app.core.families.natural import NaturalModel
 from app.core.mechanisms.integer_table import integer_weights
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import DrawCost, posterior_draw_cost
@@ -27,13 +28,15 @@ SIZES = [(1, 1), (2, 1), (3, 1), (6, 1), (1, 2), (2, 2), (3, 2), (6, 2), (1, 3),
 SAMPLER_SLACK = 2 * 2.0**-44 * (2 * np.array(ORDERS) - 1) / (np.array(ORDERS) - 1)
 
 
-def models() -> list[Bernoulli]:
-    return [Bernoulli("x", alpha, beta, trim) for alpha, beta in PRIORS for trim in TRIMS]
+def models() -> list[NaturalModel]:
+    return [bernoulli("x", alpha, beta, trim) for alpha, beta in PRIORS for trim in TRIMS]
 
 
-def neighbourhood(model: Bernoulli, people: int, unit_rows: int, temperature: float) -> Neighbourhood:
+def neighbourhood(model: NaturalModel, people: int, unit_rows: int, temperature: float) -> Neighbourhood:
     points = public_points(model, people, unit_rows, temperature)
-    return Neighbourhood(points, Prior(model.alpha, model.beta), temperature, people, unit_rows)
+    return Neighbourhood(
+        points, Prior(model.prior.value("alpha"), model.prior.value("beta")), temperature, people, unit_rows
+    )
 
 
 def assert_charged_tightly(draw: DrawCost, exact: Neighbourhood) -> None:
@@ -56,7 +59,7 @@ def test_the_charge_covers_every_pair_and_at_most_two_percent_more(
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_six_people_with_three_rows_each_are_charged_as_tightly(prior: tuple[float, float]) -> None:
-    model = Bernoulli("x", *prior, trim=0.05)
+    model = bernoulli("x", *prior, trim=0.05)
     draw = posterior_draw_cost(model, 6, 3, 1.0)
     assert_charged_tightly(draw, neighbourhood(model, 6, 3, 1.0))
 
@@ -82,7 +85,7 @@ def test_the_integer_table_actually_sampled_stays_within_what_is_charged(
 @pytest.mark.parametrize("trim", [1e-6, *TRIMS, 0.49])
 def test_the_pure_cost_of_one_row_is_twice_the_logit_of_the_trim(trim: float, temperature: float) -> None:
     for people in (1, 6, 1000):
-        draw = posterior_draw_cost(Bernoulli("x", trim=trim), people, 1, temperature)
+        draw = posterior_draw_cost(bernoulli("x", trim=trim), people, 1, temperature)
         wanted = 2 * temperature * math.log((1 - trim) / trim)
         assert draw.cost.pure == pytest.approx(wanted, rel=1e-6, abs=1e-6)
         assert draw.cost.pure >= wanted
@@ -91,12 +94,12 @@ def test_the_pure_cost_of_one_row_is_twice_the_logit_of_the_trim(trim: float, te
 @pytest.mark.parametrize("unit_rows", [2, 3])
 def test_the_pure_cost_of_several_rows_is_reached_by_moving_all_of_them(unit_rows: int) -> None:
     """All k rows from one extreme to the other: k times the range of one row, which the posterior ratio approaches."""
-    draw = posterior_draw_cost(Bernoulli("x", trim=0.05), 4, unit_rows, 1.0)
+    draw = posterior_draw_cost(bernoulli("x", trim=0.05), 4, unit_rows, 1.0)
     assert draw.cost.pure == pytest.approx(2 * unit_rows * math.log(19), rel=1e-6)
 
 
 def test_the_brute_force_itself_agrees_with_sixty_digits() -> None:
-    model, prior = Bernoulli("x", 5.0, 2.0, 0.05), Prior(5.0, 2.0)
+    model, prior = bernoulli("x", 5.0, 2.0, 0.05), Prior(5.0, 2.0)
     points = public_points(model, 4, 2, 0.5)
     for x, y in all_neighbours(4, 2)[::29]:
         p, q = (log_posteriors(points, prior, 0.5, [v]) for v in (x, y))
@@ -116,6 +119,6 @@ def test_neighbours_of_two_people_with_two_rows_are_counted_by_hand() -> None:
 
 def test_reversing_the_outcome_reverses_the_prior_and_costs_the_same() -> None:
     for n, k in ((5, 1), (3, 2), (50, 1)):
-        one = posterior_draw_cost(Bernoulli("x", 5, 2, 0.05), n, k, 1.0).cost
-        other = posterior_draw_cost(Bernoulli("x", 2, 5, 0.05), n, k, 1.0).cost
+        one = posterior_draw_cost(bernoulli("x", 5, 2, 0.05), n, k, 1.0).cost
+        other = posterior_draw_cost(bernoulli("x", 2, 5, 0.05), n, k, 1.0).cost
         assert one.curve == pytest.approx(other.curve, rel=1e-6)

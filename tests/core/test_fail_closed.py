@@ -10,8 +10,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
 from app.core.families.exponential import PublicGrid
+from app.core.families.natural import NaturalModel
 from app.core.numerics.remainder import centred_cumulant, phi
 from app.core.privacy import cells, enumeration, kernel, lattice
 from app.core.privacy.peaks import TOLERANCE_SLOW
@@ -21,19 +22,24 @@ from app.errors import NumericalFailure
 
 
 @dataclass(frozen=True, slots=True)
-class Poisoned(Bernoulli):
+class Poisoned(NaturalModel):
     """A model whose grid carries one impossible number."""
 
-    family: str = "bernoulli"
     field: str = "eta"
     value: float = math.nan
     place: float = 0.5
 
     def grid(self, rows_max: int, temperature: float) -> PublicGrid:
-        clean = Bernoulli.grid(self, rows_max, temperature)
+        clean = NaturalModel.grid(self, rows_max, temperature)
         array = getattr(clean, self.field).copy()
         array[int(self.place * (len(array) - 1))] = self.value
         return dataclasses.replace(clean, **{self.field: array})
+
+
+def poisoned(field: str, place: float, value: float) -> Poisoned:
+    sound = bernoulli("x")
+    parts = {part.name: getattr(sound, part.name) for part in dataclasses.fields(sound)}
+    return Poisoned(**parts, field=field, place=place, value=value)
 
 
 @pytest.mark.parametrize("field", ["theta", "eta", "partition", "log_prior", "prior_rest"])
@@ -42,12 +48,12 @@ class Poisoned(Bernoulli):
 def test_one_undefined_number_in_the_grid_refuses_the_release(value: float, place: float, field: str) -> None:
     for people, rows in ((5, 1), (1000, 1), (30_000, 1), (2000, 2)):
         with pytest.raises(NumericalFailure):
-            posterior_draw_cost(Poisoned("x", field=field, place=place, value=value), people, rows, 1.0)
+            posterior_draw_cost(poisoned(field=field, place=place, value=value), people, rows, 1.0)
 
 
 def test_an_unordered_grid_refuses_the_release() -> None:
     with pytest.raises(NumericalFailure):
-        posterior_draw_cost(Poisoned("x", field="eta", place=0.5, value=-100.0), 5, 1, 1.0)
+        posterior_draw_cost(poisoned(field="eta", place=0.5, value=-100.0), 5, 1, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +77,12 @@ def test_one_undefined_number_on_any_road_refuses_the_release(
 
     monkeypatch.setattr(module, name, poisoned)
     with pytest.raises(NumericalFailure):
-        posterior_draw_cost.__wrapped__(Bernoulli("x"), people, rows, 1.0)
+        posterior_draw_cost.__wrapped__(bernoulli("x"), people, rows, 1.0)
 
 
 def test_an_undefined_ceiling_of_a_cell_is_never_taken_for_a_low_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A half without a ceiling keeps that of the whole, which holds for it too: dearer, or refused, never cheaper."""
-    clean = np.array(posterior_draw_cost(Bernoulli("x"), 40, 2, 1.0).cost.curve)
+    clean = np.array(posterior_draw_cost(bernoulli("x"), 40, 2, 1.0).cost.curve)
     real = cells.outside_weight
 
     def poisoned(*arguments: Any) -> Any:
@@ -86,7 +92,7 @@ def test_an_undefined_ceiling_of_a_cell_is_never_taken_for_a_low_one(monkeypatch
 
     monkeypatch.setattr(cells, "outside_weight", poisoned)
     try:
-        curve = np.array(posterior_draw_cost.__wrapped__(Bernoulli("x"), 40, 2, 1.0).cost.curve)
+        curve = np.array(posterior_draw_cost.__wrapped__(bernoulli("x"), 40, 2, 1.0).cost.curve)
     except NumericalFailure:
         curve = np.full(len(clean), np.inf)
     assert (curve >= clean / (1 + TOLERANCE_SLOW)).all()
@@ -118,7 +124,7 @@ def test_cumulants_agree_with_sixty_digits_at_every_scale(scale: float) -> None:
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 0.5), (1e-3, 1e-3), (1e-3, 5.0), (200.0, 3.0)])
 @pytest.mark.parametrize("width", [4, 12, 40])
 def test_the_bound_on_what_lies_outside_a_window_is_never_too_small(prior: tuple[float, float], width: int) -> None:
-    model = Bernoulli("x", *prior, trim=0.02)
+    model = bernoulli("x", *prior, trim=0.02)
     grid = model.grid(300, 0.8)
     generator = np.random.default_rng(5)
     m = generator.uniform(1, 300, 200)

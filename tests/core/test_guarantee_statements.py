@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
 from app.core.mechanisms.baps import Baps
 from app.core.privacy import statements as say
 from app.core.privacy.posterior_cost import posterior_draw_cost
@@ -43,7 +43,7 @@ def test_no_random_mechanism_of_that_epsilon_leaks_more() -> None:
 
 
 def test_a_posterior_draw_leaks_less_about_one_person_than_the_card_says() -> None:
-    model, people = Bernoulli("x", 1, 1, 0.05), 5
+    model, people = bernoulli("x", 1, 1, 0.05), 5
     points = public_points(model, people, 1, 1.0)
     pure = Baps(1).cost(model, people, 1).total.pure
     for others in range(people):
@@ -61,7 +61,7 @@ def test_leakage_saturates_at_the_whole_secret_without_overflow() -> None:
 
 def test_nobody_tells_neighbours_apart_with_fewer_samples_than_stated() -> None:
     """The errors of the best test on N samples sum to 1 − TV(Pᴺ, Qᴺ), here computed over every outcome of N draws."""
-    model, people, error = Bernoulli("x", 1, 1, 0.25), 6, 0.2
+    model, people, error = bernoulli("x", 1, 1, 0.25), 6, 0.2
     needed = say.samples_to_distinguish(posterior_draw_cost(model, people, 1, 0.7).kl_sup, error)
     assert needed > 2
     exact = Neighbourhood(public_points(model, people, 1, 0.7), Prior(1, 1), 0.7, people, 1)

@@ -11,9 +11,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
 from app.core.families.exponential import directions
-from app.core.mechanisms.baps import Baps, _clamped
+from app.core.families.natural import NaturalModel
+from app.core.mechanisms.baps import Baps
 from app.core.mechanisms.integer_table import (
     DRAW_BYTES,
     UNIFORM_SHARE,
@@ -21,6 +22,7 @@ from app.core.mechanisms.integer_table import (
     integer_table,
     integer_weights,
 )
+from app.core.mechanisms.mechanism import clamped
 from app.core.numerics.fixed_point import LOG_BITS, fixed_log, fixed_log_complement, rescale
 from app.core.privacy.posterior_cost import WEIGHT_ERROR
 from app.core.statistics import ExactStatistic
@@ -42,12 +44,14 @@ CASES = [
 FAR = 200.0
 
 
-def mixed_exactly(model: Bernoulli, points: list[float], temperature: float, ones: int, rows: int) -> list[mpmath.mpf]:
+def mixed_exactly(
+    model: NaturalModel, points: list[float], temperature: float, ones: int, rows: int
+) -> list[mpmath.mpf]:
     """(1−γ)·posterior + γ/K with mpmath; points more than e⁻²⁰⁰ below the top weigh nothing at this precision."""
     logs = model_logs(model, np.array(points), temperature, ones, rows)
     near = np.flatnonzero(logs > logs.max() - FAR)
-    yes = mpmath.mpf(temperature) * ones + mpmath.mpf(model.alpha) - mpmath.mpf(0.5)
-    no = mpmath.mpf(temperature) * (rows - ones) + mpmath.mpf(model.beta) - mpmath.mpf(0.5)
+    yes = mpmath.mpf(temperature) * ones + mpmath.mpf(model.prior.value("alpha")) - mpmath.mpf(0.5)
+    no = mpmath.mpf(temperature) * (rows - ones) + mpmath.mpf(model.prior.value("beta")) - mpmath.mpf(0.5)
     exact = {int(k): yes * mpmath.log(points[k]) + no * mpmath.log(1 - mpmath.mpf(points[k])) for k in near}
     top = max(exact.values())
     weights = {k: mpmath.exp(v - top) / (2 if k in (0, len(points) - 1) else 1) for k, v in exact.items()}
@@ -56,15 +60,18 @@ def mixed_exactly(model: Bernoulli, points: list[float], temperature: float, one
     return [(1 - share) * weights.get(k, 0) / total + share / len(points) for k in range(len(points))]
 
 
-def model_logs(model: Bernoulli, points: np.ndarray, temperature: float, ones: int, rows: int) -> np.ndarray:
-    yes, no = temperature * ones + model.alpha - 0.5, temperature * (rows - ones) + model.beta - 0.5
+def model_logs(model: NaturalModel, points: np.ndarray, temperature: float, ones: int, rows: int) -> np.ndarray:
+    yes, no = (
+        temperature * ones + model.prior.value("alpha") - 0.5,
+        temperature * (rows - ones) + model.prior.value("beta") - 0.5,
+    )
     return yes * np.log(points) + no * np.log1p(-points)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_weight_is_within_two_to_the_minus_44_of_the_exact_mixture(case: tuple[float, ...]) -> None:
     alpha, beta, trim, temperature, people, ones = case
-    model = Bernoulli("x", alpha, beta, trim)
+    model = bernoulli("x", alpha, beta, trim)
     grid = model.grid(int(people), temperature)
     weights = integer_weights(model.constants(grid), ExactStatistic(int(ones), int(people)))
     with mpmath.workdps(60):
@@ -75,7 +82,7 @@ def test_every_weight_is_within_two_to_the_minus_44_of_the_exact_mixture(case: t
 
 
 def test_the_largest_grid_keeps_every_point_reachable() -> None:
-    model = Bernoulli("x")
+    model = bernoulli("x")
     grid = model.grid(10**9, 1.0)
     assert grid.size == 2**16
     weights = integer_weights(model.constants(grid), ExactStatistic(0, 10**9))
@@ -117,7 +124,7 @@ def test_a_draw_is_the_first_point_whose_cumulative_weight_exceeds_the_scaled_un
 
 
 def test_the_number_of_uniforms_leading_to_a_point_is_its_weight_to_216_bits() -> None:
-    model = Bernoulli("x")
+    model = bernoulli("x")
     weights = integer_weights(model.constants(model.grid(50, 1.0)), ExactStatistic(7, 50))
     cumulative, total = [0, *accumulate(weights)], sum(weights)
     edges = [-(-c * 2**256 // total) for c in cumulative]
@@ -128,7 +135,7 @@ def test_the_number_of_uniforms_leading_to_a_point_is_its_weight_to_216_bits() -
 
 
 def test_a_short_answer_from_the_source_of_randomness_is_refused() -> None:
-    table = integer_table(Bernoulli("x").constants(Bernoulli("x").grid(5, 1.0)), ExactStatistic(2, 5))
+    table = integer_table(bernoulli("x").constants(bernoulli("x").grid(5, 1.0)), ExactStatistic(2, 5))
     with pytest.raises(NumericalFailure):
         table.draw(3, lambda count: b"\0" * (count - 1))
 
@@ -140,7 +147,7 @@ def seeded(label: str) -> Callable[[int], bytes]:
 
 def test_two_hundred_thousand_draws_follow_the_table() -> None:
     """Chi-square over cells with at least 20 expected; false-alarm rate 1e-6 under a fresh seed, and the seed is fixed."""
-    model, people, ones, count = Bernoulli("x", 1, 1, 0.05), 400, 90, 200_000
+    model, people, ones, count = bernoulli("x", 1, 1, 0.05), 400, 90, 200_000
     grid = model.grid(people, 1.0)
     values = Baps(count).draw(model, people, 1, ExactStatistic(ones, people), seeded("draws"))[:, 0]
     logs = model_logs(model, grid.theta, 1.0, ones, people)
@@ -161,7 +168,7 @@ def test_two_hundred_thousand_draws_follow_the_table() -> None:
 
 
 def test_repeating_the_randomness_repeats_the_sample_and_a_prefix_is_a_prefix() -> None:
-    model, statistic = Bernoulli("x"), ExactStatistic(12, 40)
+    model, statistic = bernoulli("x"), ExactStatistic(12, 40)
     whole = Baps(200).draw(model, 40, 1, statistic, seeded("same"))
     assert (whole == Baps(200).draw(model, 40, 1, statistic, seeded("same"))).all()
     assert whole.shape == (200, 1)
@@ -181,14 +188,14 @@ def test_repeating_the_randomness_repeats_the_sample_and_a_prefix_is_a_prefix() 
 def test_statistics_the_analysis_does_not_cover_never_reach_the_sampler(
     statistic: ExactStatistic, people: int, unit_rows: int, same_as: ExactStatistic
 ) -> None:
-    model = Bernoulli("x")
+    model = bernoulli("x")
     drawn = Baps(64).draw(model, people, unit_rows, statistic, seeded("clamp"))
     assert (drawn == Baps(64).draw(model, people, unit_rows, same_as, seeded("clamp"))).all()
 
 
 def test_clamping_never_takes_neighbours_further_apart_than_one_person_can_move() -> None:
     """Whatever a source returns, two datasets one person apart must stay within one person's change of each other."""
-    model, people, unit_rows = Bernoulli("x"), 3, 2
+    model, people, unit_rows = bernoulli("x"), 3, 2
     persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
     hull = np.array([sign * np.array(change) for change in directions((0, 1), unit_rows) for sign in (1, -1)])
     angles = np.linspace(0, 2 * np.pi, 361)
@@ -196,7 +203,7 @@ def test_clamping_never_takes_neighbours_further_apart_than_one_person_can_move(
     limits = (hull @ normals).max(axis=0) + 1e-9
     for rows in range(9):
         for total in range(rows + 1):
-            seen = [_clamped(model, people, unit_rows, ExactStatistic(total + t, rows + m)) for t, m in persons]
+            seen = [clamped(model, people, unit_rows, ExactStatistic(total + t, rows + m)) for t, m in persons]
             for x in seen:
                 moved = np.array([(y.total - x.total, y.rows - x.rows) for y in seen])
                 assert (moved @ normals <= limits).all()

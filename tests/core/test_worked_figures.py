@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import Bernoulli
+from app.core.families.bernoulli import bernoulli
 from app.core.mechanisms.baps import Baps
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
@@ -20,7 +20,7 @@ from tests.core.brute_force import (
     renyi_divergences,
 )
 
-MODEL = Bernoulli("cured", 1.0, 1.0, 0.05)
+MODEL = bernoulli("cured", 1.0, 1.0, 0.05)
 UNIFORM = Prior(1.0, 1.0)
 DELTA = 1e-6
 

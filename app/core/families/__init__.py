@@ -4,15 +4,37 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.core.families.bernoulli import parse_bernoulli
-from app.core.families.exponential import ExponentialModel
+from app.core.families.binomial import parse_binomial
+from app.core.families.exponential_waiting import parse_exponential
+from app.core.families.gamma_rate import parse_gamma
+from app.core.families.geometric import parse_geometric
+from app.core.families.laplace_scale import parse_laplace
+from app.core.families.natural import NaturalModel
+from app.core.families.negative_binomial import parse_negative_binomial
+from app.core.families.normal_mean import parse_normal_mean
+from app.core.families.normal_precision import parse_normal_precision
 from app.core.families.parameters import Parameter
+from app.core.families.pareto import parse_pareto
+from app.core.families.poisson import parse_poisson
+from app.core.families.weibull import parse_weibull
 from app.core.schema import Column
 from app.errors import InvalidModel
 
-Model = ExponentialModel
+Model = NaturalModel
 
 FAMILIES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Column]], Model]] = {
     "bernoulli": parse_bernoulli,
+    "binomial": parse_binomial,
+    "geometric": parse_geometric,
+    "negative_binomial": parse_negative_binomial,
+    "poisson": parse_poisson,
+    "exponential": parse_exponential,
+    "gamma": parse_gamma,
+    "weibull": parse_weibull,
+    "pareto": parse_pareto,
+    "laplace": parse_laplace,
+    "normal_precision": parse_normal_precision,
+    "normal_mean": parse_normal_mean,
 }
 
 

@@ -26,7 +26,7 @@ Direction = tuple[int, int]
 
 GRID_POINTS_MAX = 2**16
 GRID_POINTS_MIN = 65
-POINTS_PER_SD = 3
+POINTS_PER_SD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class ExponentialModel(Hashable, Protocol):
 
 
 def grid_size(width: float, narrowest_sd: float) -> int:
-    """Points for a range of `width` in the stabilised coordinate, at least three to the narrowest posterior sd."""
+    """Points for a range of `width` in the stabilised coordinate, five to the narrowest posterior sd."""
     wanted = int(np.ceil(POINTS_PER_SD * width / narrowest_sd)) + 1
     return min(max(wanted, GRID_POINTS_MIN), GRID_POINTS_MAX)
 

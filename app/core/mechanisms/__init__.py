@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.core.mechanisms.baps import SAMPLES_MAX, Baps, parse_baps
+from app.core.mechanisms.baps import Baps, parse_baps
+from app.core.mechanisms.laplace import Laplace, parse_laplace_mechanism
+from app.core.mechanisms.map_point import MapPoint, parse_map
+from app.core.mechanisms.mechanism import SAMPLES_MAX, Mechanism
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.errors import InvalidMechanism
 
-Mechanism = Baps
-
 MECHANISMS: dict[str, Callable[[Mapping[str, Any]], Mechanism]] = {
     "baps": parse_baps,
+    "laplace": parse_laplace_mechanism,
+    "map": parse_map,
 }
 
 
@@ -23,4 +26,13 @@ def parse_mechanism(spec: Mapping[str, Any]) -> Mechanism:
     return MECHANISMS[kind](spec)
 
 
-__all__ = ["MECHANISMS", "SAMPLES_MAX", "Mechanism", "ReleaseCost", "parse_mechanism"]
+__all__ = [
+    "MECHANISMS",
+    "SAMPLES_MAX",
+    "Baps",
+    "Laplace",
+    "MapPoint",
+    "Mechanism",
+    "ReleaseCost",
+    "parse_mechanism",
+]

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from app.core.families import Model
 from app.core.mechanisms.integer_table import integer_table
+from app.core.mechanisms.mechanism import check_samples, clamped, read_samples, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.statistics import ExactStatistic
 from app.errors import InvalidMechanism
 
-SAMPLES_MAX = 1_000_000
 TEMPERATURE_MIN = 1e-6
 
 
@@ -27,8 +27,7 @@ class Baps:
     kind: str = "baps"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.samples <= SAMPLES_MAX:
-            raise InvalidMechanism("mechanism.samples", f"a whole number from 1 to {SAMPLES_MAX}")
+        check_samples(self.samples)
         if not TEMPERATURE_MIN <= self.temperature <= 1:
             raise InvalidMechanism("mechanism.temperature", f"a number from {TEMPERATURE_MIN:g} to 1")
 
@@ -60,23 +59,13 @@ class Baps:
     ) -> NDArray[np.float64]:
         """A (samples, 1) array of grid points; `random_bytes` is the operating system's in production."""
         grid = model.grid(people * unit_rows, self.temperature)
-        table = integer_table(model.constants(grid), _clamped(model, people, unit_rows, statistic))
+        table = integer_table(model.constants(grid), clamped(model, people, unit_rows, statistic))
         return grid.theta[table.draw(self.samples, random_bytes)][:, None]
 
 
-def _clamped(model: Model, people: int, unit_rows: int, statistic: ExactStatistic) -> ExactStatistic:
-    """Only statistics the analysis covers reach the sampler, whatever a source returns."""
-    rows = min(max(statistic.rows, people), people * unit_rows)
-    low, high = model.statistic_range
-    return ExactStatistic(min(max(statistic.total, rows * low), rows * high), rows)
-
-
 def parse_baps(spec: Mapping[str, Any]) -> Baps:
-    for name in sorted(map(str, set(spec) - {"kind", "samples", "temperature"})):
-        raise InvalidMechanism(f"mechanism.{name}", "no such field (known: kind, samples, temperature)")
-    samples, temperature = spec.get("samples"), spec.get("temperature", 1.0)
-    if isinstance(samples, bool) or not isinstance(samples, int):
-        raise InvalidMechanism("mechanism.samples", f"a whole number from 1 to {SAMPLES_MAX}")
+    refuse_unknown(spec, {"kind", "samples", "temperature"})
+    temperature = spec.get("temperature", 1.0)
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
         raise InvalidMechanism("mechanism.temperature", f"a number from {TEMPERATURE_MIN:g} to 1")
-    return Baps(samples, float(temperature) if abs(temperature) < 2 else 2.0)
+    return Baps(read_samples(spec), float(temperature) if abs(temperature) < 2 else 2.0)

@@ -58,10 +58,14 @@ class IntegerTable:
         return draws
 
 
+def table_of(weights: NDArray[np.float64]) -> IntegerTable:
+    """For post-processing: weights of any size, drawn from in the same way; points of weight 0 are never drawn."""
+    scaled = weights / fsum(weights.tolist())
+    return _padded([_scaled(weight) for weight in scaled.tolist()])
+
+
 def integer_table(constants: GridConstants, statistic: ExactStatistic) -> IntegerTable:
-    cumulative = list(accumulate(integer_weights(constants, statistic)))
-    missing = (1 << len(cumulative).bit_length()) - 1 - len(cumulative)
-    return IntegerTable(cumulative + [cumulative[-1]] * missing)
+    return _padded(integer_weights(constants, statistic))
 
 
 def integer_weights(constants: GridConstants, statistic: ExactStatistic) -> list[int]:
@@ -70,11 +74,24 @@ def integer_weights(constants: GridConstants, statistic: ExactStatistic) -> list
         for prior, partition, eta in zip(constants.log_prior, constants.partition, constants.eta, strict=True)
     ]
     top = max(exponents)
-    masses = [exp((exponent - top) / 2**LOG_BITS) for exponent in exponents]
+    return _mixed([exp((exponent - top) / 2**LOG_BITS) for exponent in exponents])
+
+
+def mixed_table(log_weights: NDArray[np.float64]) -> IntegerTable:
+    """From log-weights whose largest is 0, mixed with γ of the uniform table like a posterior."""
+    return _padded(_mixed([exp(value) for value in log_weights.tolist()]))
+
+
+def _padded(weights: list[int]) -> IntegerTable:
+    cumulative = list(accumulate(weights))
+    missing = (1 << len(cumulative).bit_length()) - 1 - len(cumulative)
+    return IntegerTable(cumulative + [cumulative[-1]] * missing)
+
+
+def _mixed(masses: list[float]) -> list[int]:
     total = fsum(masses)
     floor = UNIFORM_SHARE / len(masses)
-    mixed = [(1 - UNIFORM_SHARE) * (mass / total) + floor for mass in masses]
-    return [_scaled(weight) for weight in mixed]
+    return [_scaled((1 - UNIFORM_SHARE) * (mass / total) + floor) for mass in masses]
 
 
 def _scaled(weight: float) -> int:

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 
-from app.core.privacy.cost import Cost
+from app.core.privacy.cost import ZERO_COST, Cost
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCost:
-    """`papers_pure` is the papers' 2NτLρ, shown beside ours and never charged."""
+    """`once` is charged with the first sample, `per_sample` with every one.
+
+    Mechanisms whose samples are free post-processing have only the first, `baps` only the second. `papers_pure` is the
+    papers' figure, shown beside ours and never charged.
+    """
 
     per_sample: Cost
     samples: int
@@ -15,7 +19,12 @@ class ReleaseCost:
     papers_pure: float
     method: str
     grid_points: int
+    once: Cost = ZERO_COST
 
     @property
     def total(self) -> Cost:
-        return self.per_sample.times(self.samples)
+        return self.prefix(self.samples)
+
+    def prefix(self, samples: int) -> Cost:
+        """What knowing the first `samples` samples costs."""
+        return ZERO_COST if samples == 0 else self.once.plus(self.per_sample.times(samples))

@@ -40,3 +40,23 @@ def inferential_bound(pure_epsilon: float, total_influence: float) -> float:
     if not 0 <= total_influence < 1:
         raise ValueError("a total influence in [0, 1)")
     return pure_epsilon if total_influence == 0 else 2 * pure_epsilon / (1 - total_influence)
+
+
+def relatives_bound(pure_epsilon: float, relatives: int, agreement: float) -> float:
+    """ν for a person whose 0/1 record each of `relatives` others shares with probability `agreement` ≥ ½.
+
+    Ghosh and Kleinberg, Theorem 3.4, for a star: given the centre, the others agree with it independently, and the worst
+    ε-private mechanism gives ν = ε + g·ln[(p + (1−p)·e^{−ε})/((1−p) + p·e^{−ε})]; tight over all mechanisms of that ε.
+    """
+    if not 0.5 <= agreement <= 1 or relatives < 0:
+        raise ValueError("an agreement from ½ to 1 and a number of relatives")
+    shrunk = math.exp(-pure_epsilon)
+    agree, differ = agreement + (1 - agreement) * shrunk, (1 - agreement) + agreement * shrunk
+    if differ == 0:
+        return pure_epsilon * (1 + relatives)
+    return pure_epsilon + relatives * math.log(agree / differ)
+
+
+def error_floor(kl_total: float) -> float:
+    """The two error rates of any test between neighbouring datasets sum to at least this (Bretagnolle–Huber)."""
+    return 0.5 * math.exp(-kl_total)

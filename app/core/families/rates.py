@@ -1,0 +1,42 @@
+"""Families with likelihood θᵃ·e^{−θT}: one shape for waiting times, scales, precisions and tails.
+
+η = −θ, A = −a·log θ; one record carries information a in log θ, so the grid is even there.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from app.core.families.combination import Combination
+from app.core.families.family_parts import RATE_MAX, RATE_MIN, read_trim
+from app.core.families.natural import NaturalModel
+from app.core.families.priors import parse_prior
+from app.core.families.spacing import LOGARITHM
+from app.core.families.sums import SumLaw
+from app.core.statistics import StatisticRequest
+
+
+def rate_model(
+    fields: Mapping[str, Any],
+    statistic: StatisticRequest,
+    *,
+    name: str,
+    power: float,
+    typical: tuple[float, float],
+    known: tuple[tuple[str, float], ...] = (),
+) -> NaturalModel:
+    """`power` is a, `typical` the default range of the parameter; the default prior is exponential with its mean inside."""
+    parameter = read_trim(fields.get("trim"), name, typical, (RATE_MIN, RATE_MAX))
+    centre = (parameter.lower * parameter.upper) ** 0.5
+    return NaturalModel(
+        family=fields["family"],
+        statistic=statistic,
+        parameter=parameter,
+        eta=Combination(linear=Fraction(-1)),
+        partition=Combination(log=-Fraction(power)),
+        spacing=LOGARITHM,
+        information=power,
+        prior=parse_prior(fields.get("prior"), "rate", {"shape": 1, "rate": 1 / centre}, LOGARITHM),
+        sums=SumLaw("gamma", power),
+        known=known,
+    )

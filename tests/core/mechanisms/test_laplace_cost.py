@@ -1,0 +1,116 @@
+"""What `laplace` is charged: the discrete Laplace curve, once, whatever the number of samples."""
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import opendp.prelude as dp
+import pytest
+
+from app.core.families import FAMILIES
+from app.core.mechanisms import Laplace, parse_mechanism
+from app.core.mechanisms.noise_aware import noise_scale
+from app.core.privacy import ORDERS
+from app.core.privacy.discrete_laplace import discrete_laplace_cost
+from app.core.statistics import ExactStatistic
+from app.errors import InvalidMechanism
+from tests.core.families.family_cases import build
+
+CASES = [(1, 0.2), (1, 1.0), (1, 40.0), (2, 0.7), (5, 3.0), (40, 12.5), (40, 400.0), (300, 11.0)]
+
+
+def brute_force(order: float, shift: int, scale: float) -> float:
+    """log Σ_z P(z)^α·P(z−m)^{1−α}/(α−1), term by term at 40 digits, tails summed in closed form beyond the range."""
+    with mpmath.workdps(40):
+        q = mpmath.exp(-mpmath.mpf(1) / mpmath.mpf(scale))
+        alpha = mpmath.mpf(order)
+        inner = sum(q ** (alpha * abs(z) + (1 - alpha) * abs(z - shift)) for z in range(shift + 1))
+        left = q ** (1 + (1 - alpha) * shift) / (1 - q)  # Σ_{z<0} q^{|z|}·q^{(1−α)m}
+        right = q ** (alpha * (shift + 1) + (1 - alpha)) / (1 - q)  # Σ_{z>m}
+        return float(mpmath.log((1 - q) / (1 + q) * (inner + left + right)) / (alpha - 1))
+
+
+@pytest.mark.parametrize(("shift", "scale"), CASES)
+def test_curve_equals_the_sum_over_all_outputs(shift: int, scale: float) -> None:
+    cost = discrete_laplace_cost(shift, scale)
+    for order, charged in zip(ORDERS[::3], cost.curve[::3], strict=True):
+        exact = brute_force(order, shift, scale)
+        assert exact <= charged * (1 + 1e-15)
+        assert charged <= exact * (1 + 1e-9) + 1e-12 * cost.pure
+    assert max(cost.curve) <= cost.pure
+
+
+def test_smaller_shifts_cost_less() -> None:
+    """The charge for Δ covers every neighbour, not only the farthest."""
+    for scale in (0.8, 7.0):
+        largest = discrete_laplace_cost(12, scale)
+        for shift in range(1, 12):
+            smaller = discrete_laplace_cost(shift, scale)
+            assert smaller.pure < largest.pure
+            assert all(a <= b for a, b in zip(smaller.curve, largest.curve, strict=True))
+
+
+def test_continuous_curve_would_undercharge() -> None:
+    """Why the discrete formula: Mironov's curve for the continuous Laplace law is below ours at every low order."""
+    rate, cost = 2.0, discrete_laplace_cost(1, 0.5)
+    for order, charged in zip(ORDERS[3:12], cost.curve[3:12], strict=True):
+        inside = order / (2 * order - 1) * math.exp((order - 1) * rate)
+        inside += (order - 1) / (2 * order - 1) * math.exp(-order * rate)
+        assert math.log(inside) / (order - 1) < charged
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 7.3])
+def test_opendp_certifies_no_more_than_was_charged(family: str, epsilon: float) -> None:
+    dp.enable_features("contrib")
+    model = build(family, typical=True)
+    cost = Laplace(10, epsilon).cost(model, 100, 1)
+    low, high = model.statistic_range
+    scale = noise_scale(high - low, epsilon)
+    space = dp.atom_domain(T=dp.i64), dp.absolute_distance(T=dp.i64)
+    certified = dp.m.make_laplace(*space, scale=scale).map(high - low)
+    assert certified <= cost.total.pure
+    assert cost.total.pure == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_samples_are_free_after_the_first_and_so_are_prefixes() -> None:
+    model = build("poisson")
+    costs = [Laplace(samples, 0.5).cost(model, 100, 1) for samples in (1, 10, 100_000)]
+    assert len({cost.total for cost in costs}) == 1
+    assert {costs[2].prefix(k) for k in (1, 7, 100_000)} == {costs[0].total}
+    assert costs[2].prefix(0).pure == 0
+
+
+def test_only_the_noisy_sum_reaches_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the noise fixed to hide the difference, two datasets give the same samples from the same random bytes."""
+    model = build("poisson")
+    seen: list[int] = []
+
+    def hide(value: int, scale: float) -> int:
+        seen.append(value)
+        return 150
+
+    monkeypatch.setattr("app.core.mechanisms.laplace.add_noise", hide)
+    drawn = [
+        Laplace(30, 1.0).draw(model, 100, 1, ExactStatistic(total, 100), np.random.Generator(np.random.PCG64(1)).bytes)
+        for total in (0, 390, 10**9, -5)
+    ]
+    assert all((each == drawn[0]).all() for each in drawn)
+    assert seen == [0, 390, 400, 0]  # clamped to what one row a person can give
+
+
+def test_people_with_several_rows_are_refused() -> None:
+    with pytest.raises(InvalidMechanism, match="one row a person"):
+        Laplace(1, 1.0).cost(build("poisson"), 10, 2)
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"samples": 3}, {"epsilon": 1}, {"samples": 0, "epsilon": 1}, {"samples": 1.5, "epsilon": 1},
+             {"samples": 3, "epsilon": math.nan}, {"samples": 3, "epsilon": 0}, {"samples": 3, "epsilon": -1},
+             {"samples": 3, "epsilon": 10**400}, {"samples": 10**400, "epsilon": 1}, {"samples": True, "epsilon": 1},
+             {"samples": 3, "epsilon": 1, "temperature": 1}]
+)  # fmt: skip
+def test_a_bad_laplace_is_refused(spec: dict[str, Any]) -> None:
+    with pytest.raises(InvalidMechanism, match="mechanism"):
+        parse_mechanism({"kind": "laplace", **spec})

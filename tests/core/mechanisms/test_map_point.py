@@ -1,0 +1,121 @@
+"""`map` on the grid: for every pair of neighbours, the tables actually drawn from differ by no more than was charged."""
+
+import itertools
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from app.core.families import Model
+from app.core.mechanisms import MapPoint, parse_mechanism
+from app.core.mechanisms.integer_table import integer_weights
+from app.core.mechanisms.map_point import SCORES, score_sensitivity
+from app.core.privacy import ORDERS
+from app.core.statistics import ExactStatistic
+from app.errors import InvalidMechanism
+from tests.core.families.family_cases import build, priors_of, with_steps
+from tests.core.families.neighbouring_pairs import reachable_pairs
+
+SMALL = [
+    ("bernoulli", 6, 1), ("bernoulli", 3, 2), ("poisson", 3, 1), ("geometric", 2, 2), ("exponential", 3, 1),
+    ("normal_mean", 3, 1),
+]  # fmt: skip
+
+
+def small(family: str, unit_rows: int) -> Model:
+    model = build(family, priors_of(family)[0])
+    return model if family == "bernoulli" else with_steps(model, 2 if unit_rows > 1 else 3)
+
+
+def log_shares(weights: list[int]) -> list[Any]:
+    total = mpmath.mpf(sum(weights))
+    return [mpmath.log(weight / total) for weight in weights]
+
+
+def tables(
+    mechanism: MapPoint, model: Model, people: int, unit_rows: int, statistics: set[Any]
+) -> dict[Any, list[int]]:
+    found = {}
+    for statistic in statistics:
+        theta, table = mechanism.table(model, people, unit_rows, ExactStatistic(*statistic))
+        cumulative = [0, *table.cumulative[: len(theta)]]
+        found[statistic] = [after - before for before, after in itertools.pairwise(cumulative)]
+    return found
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize(("family", "people", "unit_rows"), SMALL)
+def test_no_pair_of_neighbours_differs_by_more_than_the_charge(
+    family: str, people: int, unit_rows: int, score: Any
+) -> None:
+    """Pure ε from the integer weights themselves, at 40 digits; and the Rényi curve from its definition."""
+    model = small(family, unit_rows)
+    pairs = reachable_pairs(model.statistic.steps, people, unit_rows)
+    for epsilon in (1e-4, 0.5, 20.0, 9_000.0):
+        mechanism = MapPoint(epsilon, score)
+        cost = mechanism.cost(model, people, unit_rows).total
+        drawn = tables(mechanism, model, people, unit_rows, {side for pair in pairs for side in pair})
+        with mpmath.workdps(40):
+            logs = {statistic: log_shares(weights) for statistic, weights in drawn.items()}
+            worst = max(abs(a - b) for p, q in pairs for a, b in zip(logs[p], logs[q], strict=True))
+        assert worst <= cost.pure
+        for order, charged in zip(ORDERS[::9], cost.curve[::9], strict=True):
+            assert renyi(logs, pairs[::3], order) <= charged
+
+
+def renyi(logs: dict[Any, list[Any]], pairs: list[Any], order: float) -> float:
+    doubles = {statistic: np.array([float(value) for value in row]) for statistic, row in logs.items()}
+    best = 0.0
+    for p, q in pairs:
+        exponent = order * doubles[p] + (1 - order) * doubles[q]
+        best = max(best, float(np.logaddexp.reduce(exponent)) / (order - 1))
+    return best * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("family", "people", "unit_rows"), SMALL)
+def test_sensitivity_covers_every_change_of_a_points_probability(family: str, people: int, unit_rows: int) -> None:
+    model = small(family, unit_rows)
+    constants = model.constants(model.grid(people * unit_rows, 1.0))
+    pairs = reachable_pairs(model.statistic.steps, people, unit_rows)
+    shares = {}
+    for statistic in {side for pair in pairs for side in pair}:
+        weights = integer_weights(constants, ExactStatistic(*statistic))
+        shares[statistic] = np.array(weights, dtype=object) / sum(weights)
+    largest = max(float(np.abs(shares[p] - shares[q]).max()) for p, q in pairs)
+    assert largest <= score_sensitivity(model, people, unit_rows)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_large_budget_finds_the_peak_and_a_tiny_one_finds_nothing(score: Any) -> None:
+    model = build("bernoulli")
+    source = np.random.Generator(np.random.PCG64(4))
+    sharp = [
+        float(MapPoint(5_000.0, score).draw(model, 200, 1, ExactStatistic(60, 200), source.bytes)[0, 0])
+        for _ in range(20)
+    ]
+    assert max(abs(value - 0.3) for value in sharp) < 0.05
+    blunt = [
+        float(MapPoint(1e-5, score).draw(model, 200, 1, ExactStatistic(60, 200), source.bytes)[0, 0]) for _ in range(60)
+    ]
+    assert np.ptp(blunt) > 0.5
+
+
+def test_the_charge_is_for_one_point_once() -> None:
+    mechanism = parse_mechanism({"kind": "map", "epsilon": 0.7})
+    cost = mechanism.cost(build("bernoulli"), 50, 1)
+    assert mechanism.with_samples(40).samples == 1
+    assert cost.per_sample.pure == 0
+    assert cost.total == cost.prefix(1) == cost.once
+    assert 0.7 <= cost.total.pure < 0.7 + 1e-6
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"epsilon": math.nan}, {"epsilon": 0}, {"epsilon": -1}, {"epsilon": math.inf}, {"epsilon": True},
+             {"epsilon": "1"}, {"epsilon": 1, "score": "density"}, {"epsilon": 1, "score": []}, {"epsilon": 1, "samples": 3},
+             {"epsilon": 10**400}]
+)  # fmt: skip
+def test_a_bad_map_is_refused(spec: dict[str, Any]) -> None:
+    with pytest.raises(InvalidMechanism, match="mechanism"):
+        parse_mechanism({"kind": "map", **spec})
