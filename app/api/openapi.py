@@ -12,9 +12,10 @@ from app import __version__
 from app.api.documentation import problem_examples
 from app.api.schemas.datasets import CapBody, DatasetBody
 from app.api.schemas.operations import Problem
+from app.api.schemas.plans import PlanBody
 from app.api.schemas.principals import AnalystBody, KeyBody
 from app.api.schemas.queries import QueriesBody, QueryBody
-from app.api.schemas.releases import AccessBody, PlanBody, ReleaseBody
+from app.api.schemas.releases import AccessBody, ReleaseBody
 
 BODIES: tuple[type[BaseModel], ...] = (
     AccessBody,

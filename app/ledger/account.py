@@ -20,7 +20,7 @@ Rényi part is unlikely to be, up to 2δ in all: the split has to be as fixed as
 import math
 from dataclasses import dataclass, replace
 
-from app.core.privacy import ORDERS, Cost, conversion_offset
+from app.core.privacy import ORDERS, ZERO_COST, Cost, conversion_offset
 from app.errors import BudgetExhausted, IntegrityFailure, InvalidInput
 from app.ledger.amounts import (
     CEILING_NANO,
@@ -184,7 +184,7 @@ def remaining(account: Account) -> Remaining:
     return Remaining(_nats(pure), _nats(renyi), account.order, slack / 10**18)
 
 
-def largest_prefix(account: Account, per_sample: Cost, held: int, limit: int) -> int:
+def largest_prefix(account: Account, per_sample: Cost, held: int, limit: int, once: Cost = ZERO_COST) -> int:
     """The longest prefix, at most `limit`, that an owner of `held` samples could still buy; `held` if none.
 
     Charges grow with the prefix, so the answer is found by bisection.
@@ -192,7 +192,7 @@ def largest_prefix(account: Account, per_sample: Cost, held: int, limit: int) ->
     low, high = held, max(held, limit)
     while low < high:
         middle = (low + high + 1) // 2
-        if admits(account, upgrade_charge(per_sample, held, middle)):
+        if admits(account, upgrade_charge(per_sample, held, middle, once)):
             low = middle
         else:
             high = middle - 1

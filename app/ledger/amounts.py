@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from operator import add, ge, sub
 
-from app.core.privacy import ORDERS, Cost
+from app.core.privacy import ORDERS, ZERO_COST, Cost
 from app.errors import IntegrityFailure, NumericalFailure
 
 NANO = 10**9
@@ -114,17 +114,21 @@ def amounts_of(cost: Cost) -> Amounts:
     return prefix_charge(cost, 1)
 
 
-def prefix_charge(per_sample: Cost, samples: int) -> Amounts:
-    """The charge for the first `samples` draws: ⌈k · cost · 10⁹⌉, rounded once, after the multiplication."""
+def prefix_charge(per_sample: Cost, samples: int, once: Cost = ZERO_COST) -> Amounts:
+    """The charge for the first `samples` draws: ⌈k · cost · 10⁹⌉, rounded once, after the multiplication.
+
+    `once` comes on top with the first sample: all there is to pay where samples are free post-processing.
+    """
     if samples < 0:
         raise NumericalFailure("a prefix cannot have a negative length")
     if samples == 0:
         return ZERO
     curve = tuple(_bounded(value, samples) for value in per_sample.curve)
-    return Amounts(_bounded(per_sample.pure, samples), curve, _up(per_sample.slack_delta, ATTO, samples))
+    each = Amounts(_bounded(per_sample.pure, samples), curve, _up(per_sample.slack_delta, ATTO, samples))
+    return each if once == ZERO_COST else each.plus(amounts_of(once))
 
 
-def upgrade_charge(per_sample: Cost, old: int, new: int) -> Amounts:
+def upgrade_charge(per_sample: Cost, old: int, new: int, once: Cost = ZERO_COST) -> Amounts:
     """What going from `old` to `new` samples adds: the difference of the two prefix charges.
 
     The differences telescope, so any sequence of upgrades ends at exactly what buying at once costs; a
@@ -132,4 +136,4 @@ def upgrade_charge(per_sample: Cost, old: int, new: int) -> Amounts:
     """
     if new <= old:
         return ZERO
-    return prefix_charge(per_sample, new).minus(prefix_charge(per_sample, old))
+    return prefix_charge(per_sample, new, once).minus(prefix_charge(per_sample, old, once))

@@ -2,7 +2,8 @@
 
 import math
 
-from app.core.privacy import ORDERS, Cost
+from app.core.mechanisms import ReleaseCost
+from app.core.privacy import ORDERS, ZERO_COST, Cost
 from app.ledger.account import Account, remaining
 from app.ledger.reading import spent_epsilon
 from app.services.views import BudgetView, CostView
@@ -28,17 +29,26 @@ def admitted(account: Account) -> bool:
     return pure_holds or (account.order is not None and account.spent_renyi_nano <= account.capacity_nano)
 
 
-def cost_view(cost: Cost, delta: float, per_sample: Cost) -> CostView:
+def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> CostView:
+    """What going from `held` to `samples` samples costs; `per_sample` is zero where samples are free."""
+    added = added_cost(cost, held, samples)
     return CostView(
-        epsilon=cost.epsilon(delta),
+        epsilon=added.epsilon(delta),
         delta=delta,
-        pure_epsilon=finite(cost.pure),
+        pure_epsilon=finite(added.pure),
         per_sample={
-            "epsilon": per_sample.epsilon(delta),
-            "pure_epsilon": finite(per_sample.pure),
-            "renyi": [[order, value] for order, value in zip(ORDERS, per_sample.curve, strict=True)],
+            "epsilon": cost.per_sample.epsilon(delta) if cost.per_sample.pure else 0.0,
+            "pure_epsilon": finite(cost.per_sample.pure),
+            "renyi": [[order, value] for order, value in zip(ORDERS, cost.per_sample.curve, strict=True)],
         },
     )
+
+
+def added_cost(cost: ReleaseCost, held: int, samples: int) -> Cost:
+    if samples <= held:
+        return ZERO_COST
+    each = cost.per_sample.times(samples - held)
+    return each if held else cost.once.plus(each)
 
 
 def finite(value: float) -> float | None:

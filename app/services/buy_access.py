@@ -1,6 +1,5 @@
 """Pay for the first k samples of a release, or for the difference to a longer prefix."""
 
-from app.core.privacy import ZERO_COST
 from app.errors import AccessRequired, BudgetExhausted, IntegrityFailure, InvalidInput
 from app.ledger.account import account_id, largest_prefix
 from app.ledger.amounts import upgrade_charge
@@ -39,9 +38,7 @@ async def buy_access(runtime: Runtime, *, analyst: Analyst, release_id: str, sam
         access = await accesses.get_access(connection, analyst.id, release_id)
         held = 0 if access is None else access.samples
         if samples <= held:
-            return AccessView(
-                release_id, held, cost_view(ZERO_COST, account.delta, cost.per_sample), budget_view(account)
-            )
+            return AccessView(release_id, held, cost_view(cost, held, account.delta, held), budget_view(account))
         event = release_event(
             model=release.model,
             mechanism=release.mechanism,
@@ -54,20 +51,17 @@ async def buy_access(runtime: Runtime, *, analyst: Analyst, release_id: str, sam
             posting = access_posting(
                 account,
                 release_id,
-                upgrade_charge(cost.per_sample, held, samples),
+                upgrade_charge(cost.per_sample, held, samples, cost.once),
                 event=event,
                 actor=analyst.id,
                 reason=f"prefix {held} to {samples}",
                 at_us=runtime.clock(),
             )
         except BudgetExhausted as refusal:
-            fits = largest_prefix(account, cost.per_sample, held, cost.samples)
+            fits = largest_prefix(account, cost.per_sample, held, cost.samples, cost.once)
             raise BudgetExhausted(refusal.detail, **refusal.facts, samples_held=held, samples_affordable=fits) from None
         await post(connection, posting)
         await accesses.raise_access(connection, analyst.id, release_id, samples=samples, at_us=posting.at_us)
         await bump_epoch(connection)
     await announce_rights(runtime)
-    added = cost.per_sample.times(samples - held)
-    return AccessView(
-        release_id, samples, cost_view(added, account.delta, cost.per_sample), budget_view(posting.account)
-    )
+    return AccessView(release_id, samples, cost_view(cost, samples, account.delta, held), budget_view(posting.account))

@@ -19,9 +19,13 @@ async def release_cost(
     runtime: Runtime, model: Model, mechanism: Mechanism, people: int, unit_rows: int
 ) -> ReleaseCost:
     """Raises InvalidInput for more rows than the analysis covers, TooBusy when the queue is long."""
+    check_people(people, unit_rows)
+    return await compute(runtime, lambda: mechanism.cost(model, people, unit_rows))
+
+
+def check_people(people: int, unit_rows: int) -> None:
     if not 1 <= people * unit_rows <= PEOPLE_ROWS_MAX:
         raise InvalidInput("n", f"1 to {PEOPLE_ROWS_MAX} people times rows a person")
-    return await compute(runtime, lambda: mechanism.cost(model, people, unit_rows))
 
 
 async def compute(runtime: Runtime, work: Callable[[], T]) -> T:

@@ -1,120 +1,237 @@
 """A what-if: cost and accuracy of a release that does not exist, from public numbers only. Free."""
 
+import hashlib
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from app.core.families import Model, parse_model
-from app.core.mechanisms import SAMPLES_MAX, Mechanism, ReleaseCost, parse_mechanism
-from app.core.privacy.accuracy import Accuracy, expected_accuracy
-from app.core.schema import Column, parse_unit
-from app.errors import InvalidInput, InvalidMechanism
+from app.core.mechanisms import Baps, Laplace, Mechanism, ReleaseCost, parse_mechanism
+from app.core.mechanisms.accuracy import Accuracy, expected_accuracy
+from app.core.mechanisms.calibration import (
+    Target,
+    largest_noise_epsilon,
+    largest_samples,
+    largest_temperature,
+    smallest_trim,
+)
+from app.core.mechanisms.comparison import FREE_SAMPLES, Alternative, reason
+from app.core.mechanisms.mechanism import read_epsilon
+from app.core.schema import Column, parse_columns, parse_unit
+from app.errors import InvalidInput, InvalidMechanism, InvalidModel, NumericalFailure
+from app.ledger.canonical import canonical_json
 from app.services.budgets import cost_view
-from app.services.computed_costs import compute, release_cost
+from app.services.chosen_mechanism import auto_samples, is_auto, ranked_for
+from app.services.computed_costs import check_people, compute
+from app.services.plan_curves import plan_curves
 from app.services.runtime import Runtime
 
 DELTA_DEFAULT = 1e-6
+CALIBRATIONS = ("samples", "temperature", "trim")
+COMPARED_FROM, COMPARED_TO = 1e-5, 1e3
+ACCURACY_METHOD = "averaged over the prior, large-sample form; no data"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What was asked, parsed. `target` is None for a plain cost."""
+
+    model: Model
+    mechanism: Mapping[str, Any]
+    people: int
+    unit_rows: int
+    delta: float
+    target: Target | None
+    calibrate: str | None
+    epsilon_max: float
+    samples_max: int
 
 
 async def plan_release(runtime: Runtime, *, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """With `target` instead of `samples`, the largest number of samples whose cost fits the target.
+    """With a `target`, what is missing is found: samples, or by `calibrate` the temperature or the trim; with
+    `mechanism.kind` `auto`, the mechanism itself. Plans are remembered by a hash of what was asked.
 
     Raises InvalidModel, InvalidMechanism, InvalidInput, NumericalFailure, TooBusy.
     """
-    model = parse_model(spec["model"], _assumed_columns(spec["model"]))
-    unit = _plan_unit(spec.get("privacy_unit"))
-    target = spec.get("target")
-    delta = _read_delta(spec, target)
-    people: int = spec["n"]
-    wanted = dict(spec["mechanism"])
-    search = wanted.get("samples") is None and target is not None
-    mechanism = parse_mechanism(wanted | {"samples": 1} if search else wanted)
-    cost = await release_cost(runtime, model, mechanism, people, unit)
-    if search and target is not None:
-        mechanism = mechanism.with_samples(_largest_count(cost, float(target["epsilon"]), delta))
-        cost = await release_cost(runtime, model, mechanism, people, unit)
-    accuracy = await compute(
-        runtime, lambda: expected_accuracy(model, people, unit, mechanism.temperature, mechanism.samples)
+    memo = hashlib.sha256(canonical_json(spec).encode()).digest()
+    known = runtime.warm.plans.get(memo)
+    if known is not None:
+        return known
+    question = _read(runtime, spec)
+    check_people(question.people, question.unit_rows)
+    plan = await compute(runtime, lambda: _plan(question))
+    runtime.warm.plans.put(memo, plan, 1)
+    return plan
+
+
+def _read(runtime: Runtime, spec: Mapping[str, Any]) -> _Question:
+    unit = spec.get("privacy_unit")
+    if isinstance(unit, Mapping) and unit.get("column") is None and "max_rows" in unit:
+        unit = {**unit, "column": "person"}
+    target, delta = _read_target(spec)
+    mechanism = {name: value for name, value in spec["mechanism"].items() if value is not None}
+    return _Question(
+        model=parse_model(spec["model"], plan_columns(spec)),
+        mechanism=mechanism,
+        people=spec["n"],
+        unit_rows=parse_unit(unit, {}).max_rows,
+        delta=delta,
+        target=target,
+        calibrate=_read_calibrate(spec.get("calibrate"), mechanism, target),
+        epsilon_max=runtime.settings.epsilon_max,
+        samples_max=runtime.settings.samples_max,
     )
-    return _plan(runtime, model, mechanism, people, unit, cost, delta, target, accuracy)
 
 
-def _assumed_columns(model: object) -> dict[str, Column]:
-    """A plan has no dataset: the column is taken to be of the type the family needs."""
-    name = model.get("column") if isinstance(model, Mapping) else None
-    return {name: Column(name, "binary")} if isinstance(name, str) else {}
-
-
-def _plan_unit(spec: Mapping[str, Any] | None) -> int:
-    if isinstance(spec, Mapping) and set(spec) == {"max_rows"}:
-        spec = {"column": "person", **spec}
-    return parse_unit(spec, {}).max_rows
-
-
-def _read_delta(spec: Mapping[str, Any], target: Mapping[str, Any] | None) -> float:
-    own = spec.get("delta")
+def _read_target(spec: Mapping[str, Any]) -> tuple[Target | None, float]:
+    target, own = spec.get("target"), spec.get("delta")
     if target is None:
-        return DELTA_DEFAULT if own is None else float(own)
+        return None, DELTA_DEFAULT if own is None else float(own)
     if own is not None and own != target["delta"]:
         raise InvalidInput("delta", "the same value as target.delta, or nothing")
-    return float(target["delta"])
+    return Target(float(target["epsilon"]), float(target["delta"])), float(target["delta"])
 
 
-def _largest_count(cost: ReleaseCost, epsilon: float, delta: float) -> int:
-    """Costs grow with N, so bisection finds the largest; none at all is a refusal with the reason."""
-    one = cost.per_sample.epsilon(delta)
-    if one > epsilon:
-        raise InvalidMechanism(
-            "target.epsilon",
-            f"at least {math.ceil(one * 1e6) / 1e6:g}, what a single sample costs here; "
-            "more people, a wider trim, a lower temperature or a stronger prior make it cheaper",
-        )
-    low, high = 1, SAMPLES_MAX
-    while low < high:
-        middle = (low + high + 1) // 2
-        if cost.per_sample.times(middle).epsilon(delta) <= epsilon:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target | None) -> str | None:
+    if asked is None:
+        open_ended = target is not None and mechanism.get("kind") == "baps" and "samples" not in mechanism
+        return "samples" if open_ended else None
+    if not isinstance(asked, str) or asked not in CALIBRATIONS:
+        raise InvalidInput("calibrate", "one of " + ", ".join(CALIBRATIONS))
+    if target is None:
+        raise InvalidInput("target", "an (ε, δ) to calibrate for")
+    if mechanism.get("kind") != "baps":
+        raise InvalidMechanism("mechanism.kind", "baps, to calibrate: the others take their ε directly")
+    return asked
 
 
-def _plan(
-    runtime: Runtime,
-    model: Model,
-    mechanism: Mechanism,
-    people: int,
-    unit_rows: int,
-    cost: ReleaseCost,
-    delta: float,
-    target: Mapping[str, Any] | None,
-    accuracy: Accuracy,
-) -> dict[str, Any]:
-    view = cost_view(cost.total, delta, cost.per_sample)
-    plan = {
+def plan_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
+    """As given; a plan for a yes/no column needs none."""
+    if spec.get("columns") is not None:
+        return parse_columns(spec["columns"])
+    model = spec["model"]
+    name = model.get("column") if isinstance(model, Mapping) else None
+    if isinstance(name, str) and model.get("family") == "bernoulli":
+        return {name: Column(name, "binary")}
+    raise InvalidModel("columns", "the public bounds of the model's column, as in a dataset")
+
+
+def _plan(question: _Question) -> dict[str, Any]:
+    model, own, rest = _rated(question)
+    mechanism, cost = own.mechanism, own.cost
+    view = cost_view(cost, cost.samples, question.delta)
+    plan: dict[str, Any] = {
         "model": model.as_json(),
         "mechanism": mechanism.as_json(),
-        "n": people,
-        "privacy_unit_rows": unit_rows,
+        "n": question.people,
+        "privacy_unit_rows": question.unit_rows,
         "parameters": [{"name": p.name, "lower": p.lower, "upper": p.upper} for p in model.parameters],
         "cost": {
             "epsilon": view.epsilon,
             "delta": view.delta,
             "pure_epsilon": view.pure_epsilon,
-            "best_order": cost.total.best_order(delta)[1],
+            "best_order": cost.total.best_order(question.delta)[1],
             "per_sample": view.per_sample,
             "method": cost.method,
             "papers_pure_epsilon": cost.papers_pure,
         },
-        "vacuous": not view.epsilon <= runtime.settings.epsilon_max,
-        "accuracy": {
-            "posterior_sd": accuracy.posterior_sd,
-            "sampling_sd": accuracy.sampling_sd,
-            "total_sd": accuracy.total_sd,
-            "method": "averaged over the prior; no data",
-        },
+        "vacuous": not view.epsilon <= question.epsilon_max,
+        "accuracy": _accuracy_json(own.accuracy),
         "grid_points": cost.grid_points,
+        "curves": plan_curves(model, mechanism, cost, question.people, question.delta, question.samples_max),
+        "alternatives": [_alternative_json(other, question.delta) for other in rest],
+        "advice": _advice(own, rest) if rest or is_auto(question.mechanism) else None,
     }
-    if target is not None:
-        plan["target"] = dict(target) | {"fits": view.epsilon <= target["epsilon"]}
+    if question.target is not None:
+        fits = view.epsilon <= question.target.epsilon
+        plan["target"] = {"epsilon": question.target.epsilon, "delta": question.delta, "fits": fits}
     return plan
+
+
+def _rated(question: _Question) -> tuple[Model, Alternative, list[Alternative]]:
+    """(model, the mechanism asked for, others at the same cost), each with its cost and accuracy."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if is_auto(question.mechanism):
+            model = question.model
+            own, *rest = _auto(question)
+        else:
+            model, mechanism = _calibrated(question)
+            cost = mechanism.cost(model, question.people, question.unit_rows)
+            own = Alternative(mechanism, cost, expected_accuracy(model, mechanism, question.people))
+            rest = _compared(question, model, mechanism, cost)
+    if not all(math.isfinite(each.accuracy.total_sd) for each in (own, *rest)):
+        raise NumericalFailure("the accuracy of this release cannot be computed: the trim is too wide")
+    return model, own, rest
+
+
+def _calibrated(question: _Question) -> tuple[Model, Mechanism]:
+    model, target = question.model, question.target
+    people, unit_rows = question.people, question.unit_rows
+    if question.calibrate is None or target is None:
+        return model, parse_mechanism(question.mechanism)
+    if question.calibrate == "samples":
+        one = parse_mechanism({**question.mechanism, "samples": 1})
+        most = largest_samples(one.cost(model, people, unit_rows), target)
+        return model, one.with_samples(min(most, question.samples_max))
+    if question.calibrate == "temperature":
+        samples = parse_mechanism({**question.mechanism, "temperature": 1.0}).samples
+        return model, Baps(samples, largest_temperature(model, people, unit_rows, samples, target))
+    fixed = parse_mechanism(question.mechanism)
+    if not isinstance(fixed, Baps):
+        raise InvalidMechanism("mechanism.kind", "baps, to calibrate")
+    return smallest_trim(model, people, unit_rows, fixed, target), fixed
+
+
+def _auto(question: _Question) -> list[Alternative]:
+    target = question.target
+    if "epsilon" in question.mechanism:
+        own = Target(read_epsilon(question.mechanism), question.delta)
+        if target is not None and target != own:
+            raise InvalidMechanism("mechanism.epsilon", "the same value as target.epsilon, or nothing")
+        target = own
+    if target is None:
+        raise InvalidInput("target", "an (ε, δ) to choose a mechanism for, or `mechanism.epsilon`")
+    samples = auto_samples(question.mechanism, question.samples_max)
+    return ranked_for(question.model, question.people, question.unit_rows, target, samples, question.samples_max)
+
+
+def _compared(question: _Question, model: Model, mechanism: Mechanism, cost: ReleaseCost) -> list[Alternative]:
+    """The other of `baps` and `laplace` at this one's own cost, where both exist."""
+    people, unit_rows = question.people, question.unit_rows
+    epsilon = cost.total.epsilon(question.delta)
+    if unit_rows > 1 or not COMPARED_FROM <= epsilon <= COMPARED_TO:
+        return []
+    target = Target(epsilon * (1 + 1e-9), question.delta)
+    if isinstance(mechanism, Baps):
+        noisy = Laplace(FREE_SAMPLES, largest_noise_epsilon(model, people, unit_rows, FREE_SAMPLES, target))
+        accuracy = expected_accuracy(model, noisy, people)
+        return [Alternative(noisy, noisy.cost(model, people, unit_rows), accuracy)]
+    if not isinstance(mechanism, Laplace) or not target.fits(Baps(1).cost(model, people, unit_rows)):
+        return []
+    found = ranked_for(model, people, unit_rows, target, None, question.samples_max)
+    return [each for each in found if each.mechanism.kind == "baps"]
+
+
+def _advice(own: Alternative, others: list[Alternative]) -> str:
+    best, *rest = sorted([own, *others], key=lambda each: each.accuracy.total_sd)
+    return reason(best, rest)
+
+
+def _accuracy_json(accuracy: Accuracy) -> dict[str, Any]:
+    return {
+        "posterior_sd": accuracy.posterior_sd,
+        "sampling_sd": accuracy.sampling_sd,
+        "total_sd": accuracy.total_sd,
+        "method": ACCURACY_METHOD,
+    }
+
+
+def _alternative_json(rated: Alternative, delta: float) -> dict[str, Any]:
+    return {
+        "mechanism": rated.mechanism.as_json(),
+        "epsilon": rated.cost.total.epsilon(delta),
+        "accuracy": _accuracy_json(rated.accuracy),
+    }

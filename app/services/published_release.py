@@ -11,7 +11,7 @@ from app.services.runtime import ReadingRight, Runtime
 from app.services.stored_models import stored_model
 from app.services.visibility import find_release, readable_samples
 from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, PublishedRelease
-from app.storage import releases, sample_sets
+from app.storage import datasets, releases, sample_sets
 from app.storage.sample_sets import SampleSetRecord
 
 CACHE_TTL_S = 86_400
@@ -46,10 +46,11 @@ async def _read_right(runtime: Runtime, reader: Reader, release_id: str) -> Read
 async def _load(runtime: Runtime, release_id: str, samples: int) -> PublishedRelease:
     async with runtime.database.read() as connection:
         release = await releases.get_release(connection, release_id)
-    if release is None:
+        dataset = None if release is None else await datasets.get_dataset(connection, release.dataset_id)
+    if release is None or dataset is None:
         raise IntegrityFailure("a right to a release that is not there")
-    parameters = stored_model(release).parameters
-    published = int(release.mechanism["samples"])
+    parameters = stored_model(release, dataset).parameters
+    published = int(release.cost["samples"])
     record = await _record(runtime, release_id, published, len(parameters))
     prefix = np.array(record.values[:samples])
     return PublishedRelease(release_id, parameters, await asyncio.to_thread(SampleSet, parameters, prefix))

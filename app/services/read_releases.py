@@ -11,6 +11,7 @@ from app.services.stored_models import stored_model
 from app.services.views import Page, ReleaseView
 from app.services.visibility import find_release, visible_datasets
 from app.storage import datasets, releases
+from app.storage.datasets import Dataset
 from app.storage.releases import Release
 
 
@@ -36,10 +37,10 @@ async def _view(connection: Connection, release: Release) -> ReleaseView:
     dataset = await datasets.get_dataset(connection, release.dataset_id)
     if dataset is None:
         raise IntegrityFailure("a release without its dataset")
-    return release_view(release, dataset.delta)
+    return release_view(release, dataset)
 
 
-def release_view(release: Release, delta: float) -> ReleaseView:
+def release_view(release: Release, dataset: Dataset) -> ReleaseView:
     cost = cost_from_json(release.cost)
     return ReleaseView(
         id=release.id,
@@ -47,8 +48,10 @@ def release_view(release: Release, delta: float) -> ReleaseView:
         status=release.status,
         model=dict(release.model),
         mechanism=dict(release.mechanism),
-        parameters=[{"name": p.name, "lower": p.lower, "upper": p.upper} for p in stored_model(release).parameters],
-        cost=cost_view(cost.total, delta, cost.per_sample),
+        parameters=[
+            {"name": p.name, "lower": p.lower, "upper": p.upper} for p in stored_model(release, dataset).parameters
+        ],
+        cost=cost_view(cost, cost.samples, dataset.delta),
         n=release.n,
         samples=cost.samples,
         created_us=release.created_us,

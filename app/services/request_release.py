@@ -1,7 +1,7 @@
 """Ask for a release: the charge is on disk before any row is read.
 
-Order of effects: parse → cost from public numbers → one transaction {idempotency key, reserve in the ledger, pending
-release} → tell the workers. A refused charge writes nothing and reaches no sampler.
+Order of effects: parse → mechanism and cost from public numbers → one transaction {idempotency key, reserve in the
+ledger, pending release} → tell the workers. A refused charge writes nothing and reaches no sampler.
 """
 
 import hashlib
@@ -11,12 +11,13 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
 from app.core.families import Model, parse_model
-from app.core.mechanisms import Mechanism, ReleaseCost, parse_mechanism
+from app.core.mechanisms import Mechanism, ReleaseCost
 from app.errors import DataMissing, IntegrityFailure, InvalidMechanism
 from app.ledger.account import account_id
 from app.ledger.amounts import prefix_charge
 from app.ledger.canonical import canonical_json, release_event
 from app.ledger.posting import reserve_posting
+from app.services.chosen_mechanism import concrete_mechanism
 from app.services.computed_costs import refuse_vacuous, release_cost
 from app.services.dataset_sources import dataset_columns, dataset_unit
 from app.services.identifiers import new_id
@@ -38,24 +39,27 @@ _ROUTE = "request_release"
 async def request_release(
     runtime: Runtime, *, steward: Steward, dataset_id: str, spec: Mapping[str, Any], idempotency_key: str | None
 ) -> ReleaseView:
-    """Raises NotFound, InvalidModel, InvalidMechanism, VacuousGuarantee, DataMissing, BudgetExhausted,
-    IdempotencyConflict."""
+    """`auto` is settled here, from public numbers: what is stored, charged and shown names its mechanism.
+
+    Raises NotFound, InvalidModel, InvalidMechanism, VacuousGuarantee, DataMissing, BudgetExhausted,
+    IdempotencyConflict.
+    """
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     model = parse_model(spec["model"], dataset_columns(dataset))
-    mechanism = parse_mechanism(spec["mechanism"])
-    if mechanism.samples > runtime.settings.samples_max:
-        raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
     unit_rows = dataset_unit(dataset).max_rows
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
+    mechanism = await concrete_mechanism(runtime, spec["mechanism"], model, dataset.n, unit_rows, dataset.delta)
+    if mechanism.samples > runtime.settings.samples_max:
+        raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows)
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
     stored = await _reserve(runtime, steward, release, cost, _body_hash(dataset_id, spec), idempotency_key)
     await runtime.cache.publish(CHANNEL, b"pending")
-    return release_view(stored, dataset.delta)
+    return release_view(stored, dataset)
 
 
 def _new_release(
@@ -107,7 +111,7 @@ async def _reserve(
             unit_rows=release.unit_rows,
             samples=cost.samples,
         )
-        charge = prefix_charge(cost.per_sample, cost.samples)
+        charge = prefix_charge(cost.per_sample, cost.samples, cost.once)
         posting = reserve_posting(
             account, release.id, charge, event=event, actor=steward.id, reason="release", at_us=release.created_us
         )

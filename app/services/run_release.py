@@ -106,7 +106,7 @@ async def _begin_reading(runtime: Runtime, release: Release, token: str) -> Data
 async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray[np.float64]:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
     source = dataset_source(runtime, dataset)
-    model, mechanism = stored_model(release), stored_mechanism(release)
+    model, mechanism = stored_model(release, dataset), stored_mechanism(release)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
 
     def read_and_draw() -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ def require_published(release: Release) -> None:
 async def readable_samples(connection: Connection, reader: Reader, release: Release) -> int:
     """How many samples, from the first on. Raises ReleaseNotReady, ReleaseWithdrawn, AccessRequired."""
     require_published(release)
-    published = int(release.mechanism["samples"])
+    published = int(release.cost["samples"])
     if isinstance(reader, Steward):
         return published
     access = await accesses.get_access(connection, reader.id, release.id)

@@ -6,7 +6,7 @@ Bounded by bytes and entries; losing an entry costs a read, never an answer.
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from app.core.decisions import Question, SampleSet
 from app.core.families import Parameter
@@ -16,6 +16,7 @@ T = TypeVar("T")
 SAMPLE_BYTES_MAX = 512 * 1024 * 1024
 ANSWER_BYTES_MAX = 32 * 1024 * 1024
 QUESTION_BYTES_MAX = 16 * 1024 * 1024
+PLANS_MAX = 500
 ENTRY_OVERHEAD_BYTES = 256
 COMPILED_BYTES_PER_BYTE = 32
 """A compiled question is a tree of objects, each far larger than the few characters it was written with."""
@@ -61,13 +62,14 @@ class PublishedRelease:
 
 
 class WarmMemory:
-    """Releases by (id, prefix), compiled questions by (parameters, body), answers by (id, prefix, body)."""
+    """Releases by (id, prefix), compiled questions by (parameters, body), answers by (id, prefix, body), plans by body."""
 
     def __init__(self) -> None:
         self.releases: Shelf[PublishedRelease] = Shelf(SAMPLE_BYTES_MAX)
         self.questions: Shelf[Question] = Shelf(QUESTION_BYTES_MAX)
         self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)
+        self.plans: Shelf[dict[str, Any]] = Shelf(PLANS_MAX)
 
     def clear(self) -> None:
-        for shelf in (self.releases, self.questions, self.answers):
+        for shelf in (self.releases, self.questions, self.answers, self.plans):
             shelf.clear()

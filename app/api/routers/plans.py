@@ -8,7 +8,7 @@ from app.api.documentation import JSON, KEY, operation
 from app.api.json_body import read_spec
 from app.api.responses import model_response
 from app.api.runtime import runtime_of
-from app.api.schemas.releases import Plan, PlanBody
+from app.api.schemas.plans import Plan, PlanBody
 from app.services.plan_release import plan_release
 
 router = APIRouter(prefix="/v1", tags=["plans"])
@@ -27,6 +27,10 @@ router = APIRouter(prefix="/v1", tags=["plans"])
     ),
 )
 async def post_plan(request: Request, principal: AnyKey) -> Response:
-    """Cost and accuracy from public numbers only. Touches no data and charges nothing."""
+    """Cost and accuracy from public numbers only. Touches no data and charges nothing.
+
+    With a `target` it finds what is missing: samples, temperature or trim, or with `auto` the mechanism itself. What it
+    found comes back in `mechanism` and `model`, ready to be sent in a release.
+    """
     spec = await read_spec(request, PlanBody)
     return model_response(Plan.of(await plan_release(runtime_of(request), spec=spec)))

@@ -44,7 +44,8 @@ class Budget(Answer):
 
 
 class SampleCost(Answer):
-    """One sample's cost: what each further sample of a prefix adds."""
+    """One sample's cost: what each further sample of a prefix adds. Zero where samples are free and the release is paid
+    for once."""
 
     epsilon: Amount
     pure_epsilon: Amount | None

@@ -1,0 +1,157 @@
+"""Plans: what is asked about a release that does not exist, and what is answered."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.api.schemas.accounts import COST, BudgetBody, Cost
+from app.api.schemas.datasets import Columns
+from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, MechanismBody, ModelBody
+from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Body, Count, Name
+from app.core.schema import ROWS_PER_PERSON_MAX
+
+_TARGET: JsonDict = {"epsilon": 1.0, "delta": 1e-6}
+_ACCURACY: JsonDict = {
+    "posterior_sd": 0.012,
+    "sampling_sd": 0.0012,
+    "total_sd": 0.0121,
+    "method": "averaged over the prior, large-sample form; no data",
+}
+PLAN: JsonDict = {
+    "model": MODEL,
+    "mechanism": MECHANISM,
+    "n": 1000,
+    "privacy_unit_rows": 1,
+    "parameters": [{"name": "theta", "lower": 0.05, "upper": 0.95}],
+    "cost": {
+        **COST,
+        "best_order": 5.0,
+        "method": "exact: every value of the statistic",
+        "papers_pure_epsilon": 599.1,
+    },
+    "vacuous": False,
+    "accuracy": _ACCURACY,
+    "grid_points": 215,
+    "curves": {
+        "by_samples": [{"samples": 100, "epsilon": 6.56, "total_sd": 0.0121}],
+        "by_epsilon": [{"epsilon": 1.0, "samples": 4, "total_sd": 0.0135}],
+    },
+    "alternatives": [{"mechanism": LAPLACE_MECHANISM, "epsilon": 6.56, "accuracy": _ACCURACY}],
+    "advice": "laplace: error 1.01 times smaller than baps; noise on one sum costs less accuracy than …",
+    "target": None,
+}
+PLAN_BODIES: list[Any] = [
+    {"model": MODEL, "mechanism": MECHANISM, "n": 1000, "delta": 1e-6},
+    {"model": MODEL, "mechanism": {"kind": "baps", "temperature": 1.0}, "n": 100_000, "target": _TARGET},
+    {
+        "model": MODEL,
+        "mechanism": {"kind": "baps", "samples": 50},
+        "calibrate": "temperature",
+        "n": 1000,
+        "target": _TARGET,
+    },
+    {
+        "model": COUNTS,
+        "columns": {"visits": {"type": "integer", "lower": 0, "upper": 40}},
+        "mechanism": {"kind": "auto"},
+        "n": 10_000,
+        "target": _TARGET,
+    },
+]
+
+
+class PlanUnitBody(Body):
+    """`max_rows` rows a person; the column's name does not matter to the cost."""
+
+    column: Name | None = None
+    max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX)
+
+
+class PlanBody(Body):
+    """A release that does not exist, on `n` people that need not exist either."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": PLAN_BODIES})
+
+    model: ModelBody
+    columns: Columns | None = Field(
+        default=None, description="The public schema as in a dataset; a plan for `bernoulli` needs none."
+    )
+    mechanism: MechanismBody
+    n: int = Field(ge=1, le=PEOPLE_MAX, description="The public number of people.")
+    delta: float | None = Field(default=None, gt=0, lt=1, description="The δ at which ε is shown.")
+    target: BudgetBody | None = Field(default=None, description="What may be spent: what is missing is then found.")
+    calibrate: Literal["samples", "temperature", "trim"] | None = Field(
+        default=None,
+        description="What of `baps` to find for `target`: most samples, highest temperature, smallest trim. "
+        "Without it the samples, if they are left out.",
+    )
+    privacy_unit: PlanUnitBody | None = Field(default=None, description="null: one row a person.")
+
+
+class PlanCost(Cost):
+    best_order: float | None = Field(description="The Rényi order that gives ε; null if the pure bound does.")
+    method: str = Field(description="How the supremum over neighbours was certified.")
+    papers_pure_epsilon: Amount = Field(description="The papers' figure, for comparison; never charged.")
+
+
+class PlanAccuracy(Answer):
+    """Expected over the prior, in units of the parameter: no data is looked at."""
+
+    posterior_sd: Amount = Field(description="The spread that the samples show.")
+    sampling_sd: Amount = Field(description="What drawing only so many adds to the error of their mean.")
+    total_sd: Amount = Field(description="The error to expect of that mean.")
+    method: str
+
+
+class PlanTarget(Answer):
+    epsilon: Amount
+    delta: Amount
+    fits: bool
+
+
+class SamplesPoint(Answer):
+    samples: Count
+    epsilon: Amount
+    total_sd: Amount
+
+
+class EpsilonPoint(Answer):
+    epsilon: Amount
+    samples: Count
+    total_sd: Amount
+
+
+class PlanCurves(Answer):
+    """To plot. Points that cannot be reached are left out."""
+
+    by_samples: list[SamplesPoint] = Field(description="Cost and error for each number of samples; none for `map`.")
+    by_epsilon: list[EpsilonPoint] = Field(
+        description="`baps`: the most samples each ε pays for; otherwise the noise follows ε."
+    )
+
+
+class PlanAlternative(Answer):
+    mechanism: dict[str, Any]
+    epsilon: Amount = Field(description="At the same δ.")
+    accuracy: PlanAccuracy
+
+
+class Plan(Answer):
+    """From public numbers only: costs nothing, touches no data."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [PLAN]})
+
+    model: dict[str, Any]
+    mechanism: dict[str, Any] = Field(description="With what was found: ready to be sent in a release.")
+    n: Count
+    privacy_unit_rows: Count
+    parameters: list[dict[str, Any]]
+    cost: PlanCost
+    vacuous: bool = Field(description="ε is above the configured ceiling: such a release needs `force`.")
+    accuracy: PlanAccuracy
+    grid_points: Count
+    curves: PlanCurves
+    alternatives: list[PlanAlternative] = Field(description="Other mechanisms at the same cost, where there are any.")
+    advice: str | None = Field(description="Which of these is the most accurate, and why; null without others.")
+    target: PlanTarget | None = Field(default=None, description="Present if one was asked for.")

@@ -1,0 +1,155 @@
+"""The lines of a guarantee card: one function each, from public numbers only (PRIVACY §7).
+
+Every line says its value, whether it is exact, certified (a proven bound) or asymptotic, what it assumes, and one
+sentence for someone who is not a mathematician.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.families import Model
+from app.core.mechanisms import ReleaseCost
+from app.core.privacy import ORDERS
+from app.core.privacy import statements as say
+from app.services.budgets import finite
+
+ERROR_SHOWN = 0.05
+INFLUENCE_SHOWN = 0.5
+RELATIVES_SHOWN = 2
+AGREEMENT_SHOWN = 0.75
+REPLACE_ONE = "the same n people, one person's data replaced; presence and n are public"
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    model: Model
+    cost: ReleaseCost
+    delta: float
+
+    @property
+    def paid_per_sample(self) -> bool:
+        return self.cost.per_sample.pure > 0
+
+
+def _line(name: str, value: Any, basis: str, assumption: str, text: str) -> dict[str, Any]:
+    return {"name": name, "value": value, "basis": basis, "assumption": assumption, "text": text}
+
+
+def vacuous_line(epsilon: float, ceiling: float) -> dict[str, Any]:
+    text = f"WARNING: ε = {epsilon:.3g} is above {ceiling:g}. This release promises next to nothing; its steward forced it."
+    return _line("vacuous", True, "exact", "none", text)
+
+
+def _approximate(facts: CardFacts) -> dict[str, Any]:
+    epsilon = facts.cost.total.epsilon(facts.delta)
+    text = (
+        f"Except with probability {facts.delta:g}, all that everyone together can learn from this release, with any number "
+        f"of questions, multiplies their odds about one person by at most {_factor(epsilon)}."
+    )
+    return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", REPLACE_ONE, text)
+
+
+def _pure(facts: CardFacts) -> dict[str, Any]:
+    pure = facts.cost.total.pure
+    text = (
+        "No matter what else they know, nobody can raise their odds about one person, whose data are independent of "
+        f"everyone else's, by more than a factor {_factor(pure)}: the worst case over every outcome, with δ = 0."
+    )
+    return _line("pure", finite(pure), "certified", REPLACE_ONE, text)
+
+
+def _renyi(facts: CardFacts) -> dict[str, Any]:
+    basis, _, how = facts.cost.method.partition(": ")
+    value = [[order, bound] for order, bound in zip(ORDERS, facts.cost.total.curve, strict=True)]
+    text = f"Rényi divergence between outputs on neighbouring datasets, at most this at each order: {how}."
+    return _line("renyi", value, basis, REPLACE_ONE, text)
+
+
+def _papers(facts: CardFacts) -> dict[str, Any]:
+    if facts.paid_per_sample:
+        assumption = "2·N·τ·L·ρ with ρ the number of rows a person owns; never charged"
+    else:
+        assumption = "the ε of the noise or of the choice, as the papers state it for one release; never charged"
+    text = "What the papers behind this mechanism report for the same release."
+    return _line("papers_lipschitz", facts.cost.papers_pure, "certified", assumption, text)
+
+
+def _robustness(facts: CardFacts) -> dict[str, Any]:
+    what = "one sample's distributions" if facts.paid_per_sample else "the release's distributions"
+    text = f"Kullback–Leibler divergence between {what} on neighbouring datasets, at most."
+    return _line("robustness", facts.cost.kl_sup, "certified", REPLACE_ONE, text)
+
+
+def _distinguishability(facts: CardFacts) -> dict[str, Any]:
+    draws = facts.cost.samples if facts.paid_per_sample else 1
+    floor = say.error_floor(draws * facts.cost.kl_sup)
+    value: dict[str, Any] = {"error_sum_at_least": floor}
+    text = (
+        "Whoever tries to tell from this release whether one person's data were replaced will err: their two error rates "
+        f"sum to at least {floor:.3g}."
+    )
+    if facts.paid_per_sample:
+        needed = say.samples_to_distinguish(facts.cost.kl_sup, ERROR_SHOWN)
+        value |= {"error": ERROR_SHOWN, "samples_needed": finite(needed)}
+        value |= {"papers": say.papers_samples_to_distinguish(facts.model.lipschitz, ERROR_SHOWN)}
+        least = math.floor(needed) if math.isfinite(needed) else "infinitely many"
+        text += f" Both at most {ERROR_SHOWN:g} would take more than {least} samples; there are {facts.cost.samples}."
+    assumption = "Bretagnolle–Huber; the papers' figure is shown as theirs and concludes too much"
+    return _line("distinguishability", value, "certified", assumption, text)
+
+
+def _inferential(facts: CardFacts) -> dict[str, Any]:
+    pure = facts.cost.total.pure
+    value = {
+        "independent": finite(pure),
+        "influence": INFLUENCE_SHOWN,
+        "influenced": finite(say.inferential_bound(pure, INFLUENCE_SHOWN)),
+        "relatives": RELATIVES_SHOWN,
+        "agreement": AGREEMENT_SHOWN,
+        "with_relatives": finite(say.relatives_bound(pure, RELATIVES_SHOWN, AGREEMENT_SHOWN)),
+    }
+    assumption = (
+        f"`influenced`: each person's data influenced by all others together by at most {INFLUENCE_SHOWN:g} (symmetric "
+        f"multiplicative influence, half log-ratios); `with_relatives`: {RELATIVES_SHOWN} others share a yes/no record with "
+        f"probability {AGREEMENT_SHOWN:g} each; both from the pure ε only"
+    )
+    text = (
+        "If people's data depend on each other, more can be inferred about one person than from their own record; these "
+        "bound how far the log-odds can then move."
+    )
+    return _line("inferential", value, "certified", assumption, text)
+
+
+def _leakage(facts: CardFacts) -> dict[str, Any]:
+    bits = say.leakage_bits(facts.cost.total.pure, 2)
+    assumption = "one person with one of two equally likely records; from the pure ε only"
+    text = f"The whole release leaks at most {bits:.3g} of the 1 bit there is to know about such a record."
+    return _line("min_entropy_leakage_bits", bits, "certified", assumption, text)
+
+
+def _collusion(facts: CardFacts) -> dict[str, Any]:
+    held = "Analysts hold prefixes of one sample set. All of them together know the longest and no more"
+    if not facts.paid_per_sample:
+        held = "The samples were computed from one private number, paid for once: fewer or more of them reveal no more"
+    covered = f"which pay for all {facts.cost.samples}, cover every coalition and a thief of the database"
+    text = f"{held}, so the figures above, {covered}."
+    return _line("collusion", facts.cost.samples, "exact", "none", text)
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "larger than any number worth writing down"
+
+
+LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
+    _approximate,
+    _pure,
+    _renyi,
+    _papers,
+    _robustness,
+    _distinguishability,
+    _inferential,
+    _leakage,
+    _collusion,
+)

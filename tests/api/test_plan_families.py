@@ -1,0 +1,124 @@
+"""Plans and releases of every mechanism over HTTP: field names, codes and one-sentence refusals."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import MODEL, Service
+
+TARGET = {"epsilon": 1.0, "delta": 1e-6}
+COLUMNS = {"days": {"type": "real", "lower": 0, "upper": 365}, "visits": {"type": "integer", "lower": 0, "upper": 40}}
+WEIBULL = {"family": "weibull", "column": "days", "shape": 1.5, "prior": {"kind": "jeffreys"}}
+POISSON = {"family": "poisson", "column": "visits", "trim": {"lower": 1, "upper": 20}}
+DAYS = {"family": "exponential", "column": "days"}
+
+
+def plan_body(**changes: Any) -> dict[str, Any]:
+    return {"model": MODEL, "mechanism": {"kind": "baps", "samples": 50}, "n": 1_000} | changes
+
+
+async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(service: Service):
+    body = plan_body(model=POISSON, columns=COLUMNS, n=50_000)
+    planned = await service.expect(200, "ada", "POST", "/plans", body)
+    assert set(planned) == {
+        "model", "mechanism", "n", "privacy_unit_rows", "parameters", "cost", "vacuous", "accuracy", "grid_points",
+        "curves", "alternatives", "advice", "target",
+    }  # fmt: skip
+    assert planned["parameters"] == [{"name": "rate", "lower": 1.0, "upper": 20.0}]
+    assert {"samples", "epsilon", "total_sd"} == set(planned["curves"]["by_samples"][0])
+    assert planned["alternatives"][0]["mechanism"]["kind"] == "laplace"
+    assert planned["advice"]
+    assert planned["target"] is None
+
+
+async def test_what_a_plan_finds_can_be_sent_as_a_release(service: Service):
+    dataset = await service.dataset()
+    asked = plan_body(model=DAYS, columns={"days": COLUMNS["days"]}, mechanism={"kind": "auto"}, target=TARGET)
+    planned = await service.expect(200, "steward", "POST", "/plans", asked)
+    body = {"model": planned["model"], "mechanism": planned["mechanism"]}
+    made = await service.expect(202, "steward", "POST", f"/datasets/{dataset}/releases", body)
+    assert made["cost"]["epsilon"] == planned["cost"]["epsilon"] <= 1.0
+    assert made["model"] == planned["model"]
+    await service.settled(made["id"])
+
+
+async def test_an_auto_release_shows_what_it_became(service: Service):
+    dataset = await service.dataset()
+    body = {"model": DAYS, "mechanism": {"kind": "auto", "epsilon": 1.0, "samples": 100}}
+    made = await service.expect(202, "steward", "POST", f"/datasets/{dataset}/releases", body)
+    assert made["mechanism"]["kind"] in ("baps", "laplace")
+    assert made["samples"] == 100
+    release = await service.settled(made["id"])
+    assert (await service.expect(200, "steward", "GET", f"/releases/{release}"))["mechanism"] == made["mechanism"]
+
+
+async def test_an_analyst_is_charged_once_for_free_samples(service: Service):
+    dataset = await service.dataset()
+    body = {"model": DAYS, "mechanism": {"kind": "laplace", "samples": 100, "epsilon": 2.0}}
+    made = await service.expect(202, "steward", "POST", f"/datasets/{dataset}/releases", body)
+    release = await service.settled(made["id"])
+    assert made["cost"]["per_sample"]["epsilon"] == 0.0
+    cap = {"epsilon": 2.0, "delta": 1e-6}
+    await service.expect(200, "steward", "PUT", f"/datasets/{dataset}/analysts/{service.people['ada']}", cap)
+    charged = []
+    for samples in (10, 100, 50):
+        access = await service.expect(200, "ada", "POST", f"/releases/{release}/access", {"samples": samples})
+        charged.append(access["charged"]["epsilon"])
+    assert charged[0] == pytest.approx(2.0, rel=1e-3)
+    assert charged[1:] == [0.0, 0.0]
+    me = await service.expect(200, "ada", "GET", "/me")
+    assert me["accesses"] == [{"release": release, "samples": 100}]
+    card = await service.expect(200, "ada", "GET", f"/releases/{release}/card")
+    assert card["pure_epsilon"] <= 2.0
+    assert (await service.expect(200, "steward", "POST", "/ledger/verify"))["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "field"),
+    [
+        ({"model": POISSON}, "invalid_model", "columns"),
+        ({"model": WEIBULL | {"shape": "wide"}, "columns": COLUMNS}, "invalid_model", "model.shape"),
+        ({"model": WEIBULL | {"sd": 2}, "columns": COLUMNS}, "invalid_model", "model.sd"),
+        ({"model": POISSON, "columns": {"visits": {"type": "integer"}}}, "invalid_schema", "columns.visits"),
+        ({"model": POISSON, "columns": []}, "invalid_request", "columns"),
+        ({"calibrate": "temperature"}, "invalid_request", "target"),
+        ({"calibrate": "prior", "target": TARGET}, "invalid_request", "calibrate"),
+        ({"mechanism": {"kind": "auto"}}, "invalid_request", "target"),
+        ({"mechanism": {"kind": "baps"}, "n": 5, "target": TARGET}, "invalid_mechanism", "target.epsilon"),
+        ({"mechanism": {"kind": "map", "epsilon": -1}}, "invalid_mechanism", "mechanism.epsilon"),
+    ],
+)
+async def test_a_refused_plan_is_flat_and_names_the_field(
+    service: Service, changes: dict[str, Any], code: str, field: str
+):
+    refused = await service.expect(422, "ada", "POST", "/plans", plan_body(**changes))
+    assert refused["code"] == code
+    assert [each["field"] for each in refused["errors"]] == [field]
+
+
+async def test_a_vacuous_release_needs_force_and_its_card_says_so_first(service: Service):
+    dataset = await service.expect(
+        201,
+        "steward",
+        "POST",
+        "/datasets",
+        {
+            "name": "careless",
+            "columns": {"days": COLUMNS["days"]},
+            "budget": {"epsilon": 500.0, "delta": 1e-6},
+            "source": {"kind": "upload", "retain": True},
+            "force": True,
+        },
+    )
+    rows = "days\n" + "".join(f"{day}\n" for day in range(100))
+    where = f"/datasets/{dataset['id']}"
+    await service.expect(
+        200, "steward", "PUT", f"{where}/data", content=rows.encode(), headers={"Content-Type": "text/csv"}
+    )
+    body = {"model": DAYS, "mechanism": {"kind": "laplace", "samples": 10, "epsilon": 400.0}}
+    refused = await service.expect(422, "steward", "POST", f"{where}/releases", body)
+    assert refused["code"] == "vacuous_guarantee"
+    made = await service.expect(202, "steward", "POST", f"{where}/releases", body | {"force": True})
+    card = await service.expect(200, "steward", "GET", f"/releases/{await service.settled(made['id'])}/card")
+    assert card["vacuous"] is True
+    assert card["lines"][0]["name"] == "vacuous"

@@ -1,0 +1,88 @@
+"""The guarantee card of every mechanism: each line with a value, a basis, an assumption and a sentence."""
+
+import math
+from typing import Any
+
+import pytest
+
+from app.core.privacy import ORDERS
+from app.services.read_card import build_card, read_card
+from app.services.stored_costs import cost_from_json
+from app.storage import datasets
+from tests.services.family_world import COLUMNS, EXPONENTIAL, LAPLACE, POISSON, family_rows
+from tests.services.world import World
+
+BAPS = {"kind": "baps", "samples": 10, "temperature": 0.05}
+POINT = {"kind": "map", "epsilon": 2.0}
+LINES = [
+    "approximate", "pure", "renyi", "papers_lipschitz", "robustness", "distinguishability", "inferential",
+    "min_entropy_leakage_bits", "collusion",
+]  # fmt: skip
+
+
+async def card_of(world: World, **spec: Any) -> tuple[dict[str, Any], Any]:
+    dataset = await world.dataset(columns=COLUMNS, data=family_rows())
+    release = await world.published(dataset, **spec)
+    card = await read_card(world.runtime, principal=world.steward, release_id=release)
+    return card, cost_from_json((await world.release(release)).cost)
+
+
+def line(card: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in card["lines"] if each["name"] == name)
+    return found
+
+
+@pytest.mark.parametrize("mechanism", [BAPS, LAPLACE, POINT], ids=lambda mechanism: str(mechanism["kind"]))
+async def test_every_line_names_its_basis_its_assumption_and_a_sentence(world: World, mechanism: dict[str, Any]):
+    card, cost = await card_of(world, model=EXPONENTIAL, mechanism=mechanism)
+    assert [each["name"] for each in card["lines"]] == LINES
+    for each in card["lines"]:
+        assert each["basis"] in ("exact", "certified", "asymptotic")
+        assert each["assumption"]
+        assert each["text"].endswith(".")
+    assert line(card, "approximate")["value"] == {"epsilon": cost.total.epsilon(1e-6), "delta": 1e-6}
+    assert line(card, "pure")["value"] == cost.total.pure
+    assert line(card, "renyi")["value"] == [[a, d] for a, d in zip(ORDERS, cost.total.curve, strict=True)]
+    assert line(card, "papers_lipschitz")["value"] == cost.papers_pure
+    assert not card["vacuous"]
+
+
+async def test_a_lawyer_reads_the_factor_that_the_pure_cost_allows(world: World):
+    card, _ = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": math.log(2)})
+    assert "by more than a factor 2:" in line(card, "pure")["text"]
+    assert "No matter what else they know" in line(card, "pure")["text"]
+
+
+async def test_free_samples_are_counted_once_in_what_tells_datasets_apart(world: World):
+    """N draws of `baps` multiply the divergence; N samples computed from one noisy number do not."""
+    card, cost = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": 0.5})
+    told = line(card, "distinguishability")["value"]
+    assert told == {"error_sum_at_least": 0.5 * math.exp(-cost.kl_sup)}
+    assert "computed from one private number" in line(card, "collusion")["text"]
+
+
+async def test_paid_samples_say_how_many_would_tell_datasets_apart(world: World):
+    card, cost = await card_of(world, model=POISSON, mechanism=BAPS)
+    told = line(card, "distinguishability")["value"]
+    assert told["error_sum_at_least"] == pytest.approx(0.5 * math.exp(-10 * cost.kl_sup))
+    assert told["samples_needed"] == pytest.approx(math.log(5) / cost.kl_sup)
+    assert told["papers"] > 0
+    assert "hold prefixes of one sample set" in line(card, "collusion")["text"]
+
+
+async def test_people_who_resemble_each_other_are_promised_less(world: World):
+    card, cost = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": 1.0})
+    shown = line(card, "inferential")["value"]
+    assert shown["independent"] == cost.total.pure < shown["with_relatives"] < shown["influenced"]
+
+
+async def test_a_lower_ceiling_turns_the_card_of_an_old_release_into_a_warning(world: World):
+    dataset = await world.dataset(columns=COLUMNS, data=family_rows())
+    release = await world.release(await world.published(dataset, model=POISSON, mechanism=LAPLACE))
+    async with world.runtime.database.read() as connection:
+        stored = await datasets.get_dataset(connection, dataset)
+    assert stored is not None
+    for ceiling, first in ((20.0, "approximate"), (4.9, "vacuous")):
+        card = build_card(release, stored, ceiling)
+        assert card["lines"][0]["name"] == first
+        assert card["vacuous"] is (first == "vacuous")

@@ -1,0 +1,232 @@
+"""Plans: what is found for a target really fits it, and a plan is what the release would be."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.families import FAMILIES, parse_model
+from app.core.mechanisms import parse_mechanism
+from app.core.schema import parse_columns
+from app.errors import InvalidInput, InvalidMechanism, InvalidModel, InvalidSchema
+from app.services.plan_release import plan_release
+from app.services.runtime import Runtime
+from tests.conftest import Backend
+from tests.services.world import services, settings_for
+
+BERNOULLI = {"family": "bernoulli", "column": "cured"}
+BAPS = {"kind": "baps", "samples": 20}
+TARGET = {"epsilon": 1.0, "delta": 1e-6}
+COUNT = {"type": "integer", "lower": 0, "upper": 20}
+SIZE = {"type": "real", "lower": 1, "upper": 50}
+EVERY_FAMILY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "bernoulli": ({}, {"type": "binary"}),
+    "binomial": ({"trials": 20}, COUNT),
+    "geometric": ({}, COUNT),
+    "negative_binomial": ({"successes": 2}, COUNT),
+    "poisson": ({}, COUNT),
+    "exponential": ({}, SIZE),
+    "gamma": ({"shape": 2}, SIZE),
+    "weibull": ({"shape": 1.5}, SIZE),
+    "pareto": ({"scale": 1}, SIZE),
+    "laplace": ({"location": 20}, SIZE),
+    "normal_precision": ({"mean": 20}, SIZE),
+    "normal_mean": ({"sd": 8}, SIZE),
+}
+
+
+@pytest.fixture
+async def runtime(sqlite_backend: Backend, tmp_path: Path) -> AsyncIterator[Runtime]:
+    """Plans read no database: one backend is enough."""
+    async with services(settings_for(sqlite_backend, tmp_path, samples_max=5_000)) as opened:
+        yield opened
+
+
+async def plan(runtime: Runtime, **spec: Any) -> dict[str, Any]:
+    return await plan_release(runtime, spec={"model": BERNOULLI, "mechanism": BAPS, "n": 1_000} | spec)
+
+
+def epsilon_of(planned: dict[str, Any], columns: dict[str, Any] | None = None, **changes: Any) -> float:
+    """The cost of what a plan proposes, with changes, computed without the plan."""
+    model = parse_model(planned["model"], parse_columns(columns or {"cured": {"type": "binary"}}))
+    mechanism = parse_mechanism(planned["mechanism"] | changes)
+    return mechanism.cost(model, planned["n"], planned["privacy_unit_rows"]).total.epsilon(planned["cost"]["delta"])
+
+
+def test_every_family_is_planned_here():
+    assert set(EVERY_FAMILY) == set(FAMILIES)
+
+
+@pytest.mark.parametrize("family", EVERY_FAMILY)
+async def test_a_family_is_planned_with_falling_error_and_rising_cost(runtime: Runtime, family: str):
+    known, column = EVERY_FAMILY[family]
+    columns = {"x": column}
+    model = {"family": family, "column": "x", **known}
+    planned = await plan(runtime, model=model, columns=columns, n=2_000)
+    assert planned["cost"]["epsilon"] == epsilon_of(planned, columns)
+    curve = planned["curves"]["by_samples"]
+    assert [point["samples"] for point in curve][-1] == 5_000
+    for fewer, more in pairwise(curve):
+        assert fewer["epsilon"] < more["epsilon"]
+        assert fewer["total_sd"] > more["total_sd"]
+    (own,) = [point for point in curve if point["samples"] == 20]
+    assert own["epsilon"] == pytest.approx(planned["cost"]["epsilon"], rel=1e-12)
+    assert own["total_sd"] == planned["accuracy"]["total_sd"]
+
+
+async def test_each_point_over_epsilon_is_the_largest_number_that_fits(runtime: Runtime):
+    planned = await plan(runtime, n=100_000)
+    points = [point for point in planned["curves"]["by_epsilon"] if point["samples"] < 5_000]
+    assert len(points) >= 4
+    for point in points:
+        assert epsilon_of(planned, samples=point["samples"]) <= point["epsilon"]
+        assert epsilon_of(planned, samples=point["samples"] + 1) > point["epsilon"]
+
+
+async def test_an_epsilon_that_pays_for_no_sample_is_left_out(runtime: Runtime):
+    planned = await plan(runtime, n=20)
+    shown = [point["epsilon"] for point in planned["curves"]["by_epsilon"]]
+    assert shown == [epsilon for epsilon in (2.0, 5.0, 10.0, 20.0) if epsilon_of(planned, samples=1) <= epsilon] != []
+
+
+@pytest.mark.parametrize("kind", ["laplace", "map"])
+async def test_where_samples_are_free_the_error_falls_with_epsilon(runtime: Runtime, kind: str):
+    spec = {"kind": kind, "epsilon": 1.0} | ({"samples": 100} if kind == "laplace" else {})
+    planned = await plan(runtime, mechanism=spec)
+    errors = [point["total_sd"] for point in planned["curves"]["by_epsilon"]]
+    assert len(errors) == 11
+    assert errors == sorted(errors, reverse=True)
+    assert len({point["epsilon"] for point in planned["curves"]["by_samples"]}) <= 1
+
+
+async def test_the_samples_found_for_a_target_are_the_most_that_fit(runtime: Runtime):
+    planned = await plan(runtime, mechanism={"kind": "baps"}, n=20_000, target=TARGET)
+    found = planned["mechanism"]["samples"]
+    assert planned["target"] == TARGET | {"fits": True}
+    assert epsilon_of(planned, samples=found) <= 1.0 < epsilon_of(planned, samples=found + 1)
+
+
+async def test_no_more_samples_are_proposed_than_may_be_stored(runtime: Runtime):
+    for mechanism in ({"kind": "baps"}, {"kind": "auto"}):
+        planned = await plan(runtime, mechanism=mechanism, n=10**6, target={"epsilon": 10.0, "delta": 1e-6})
+        assert planned["mechanism"]["samples"] == 5_000 or planned["mechanism"]["kind"] == "laplace"
+
+
+async def test_the_temperature_found_is_the_highest_that_fits(runtime: Runtime):
+    planned = await plan(runtime, calibrate="temperature", target=TARGET)
+    found = planned["mechanism"]["temperature"]
+    assert planned["mechanism"]["samples"] == 20
+    assert epsilon_of(planned) <= 1.0 < epsilon_of(planned, temperature=found * 1.01)
+
+
+async def test_a_target_that_is_met_anyway_is_not_cooled_for(runtime: Runtime):
+    planned = await plan(runtime, calibrate="temperature", n=10**6, target=TARGET)
+    assert planned["mechanism"]["temperature"] == 1.0
+
+
+async def test_the_trim_found_is_the_smallest_that_fits(runtime: Runtime):
+    planned = await plan(runtime, calibrate="trim", n=3_000, target=TARGET)
+    trim = planned["model"]["trim"]
+    assert planned["parameters"] == [{"name": "theta", "lower": trim, "upper": 1 - trim}]
+    wider = planned | {"model": planned["model"] | {"trim": trim * 0.98}}
+    assert epsilon_of(planned) <= 1.0 < epsilon_of(wider)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"mechanism": {"kind": "baps"}, "n": 10}, "a single sample costs"),
+        ({"calibrate": "temperature", "n": 2, "target": {"epsilon": 1e-7, "delta": 1e-12}}, "lowest temperature"),
+        ({"calibrate": "trim", "n": 10, "target": {"epsilon": 0.01, "delta": 1e-6}}, "widest trim"),
+    ],
+)
+async def test_an_impossible_target_is_explained_in_one_sentence(runtime: Runtime, spec: dict[str, Any], words: str):
+    with pytest.raises(InvalidMechanism) as refusal:
+        await plan(runtime, **({"target": TARGET} | spec))
+    (problem,) = refusal.value.problems
+    assert problem.field == "target.epsilon"
+    assert problem.expected.startswith("at least ")
+    assert words in problem.expected
+
+
+async def test_auto_ranks_what_fits_by_expected_error(runtime: Runtime):
+    planned = await plan(runtime, mechanism={"kind": "auto"}, target=TARGET)
+    (other,) = planned["alternatives"]
+    assert {planned["mechanism"]["kind"], other["mechanism"]["kind"]} == {"baps", "laplace"}
+    assert planned["accuracy"]["total_sd"] <= other["accuracy"]["total_sd"]
+    assert max(planned["cost"]["epsilon"], other["epsilon"]) <= 1.0
+    assert planned["advice"].startswith(planned["mechanism"]["kind"])
+
+
+async def test_auto_prefers_noise_for_few_people_and_samples_for_many(runtime: Runtime):
+    few = await plan(runtime, mechanism={"kind": "auto", "epsilon": 1.0}, n=500)
+    many = await plan(runtime, mechanism={"kind": "auto", "epsilon": 1.0}, n=10**7)
+    assert (few["mechanism"]["kind"], many["mechanism"]["kind"]) == ("laplace", "baps")
+
+
+async def test_a_plan_compares_with_the_other_mechanism_at_its_own_cost(runtime: Runtime):
+    drawn = await plan(runtime)
+    (noisy,) = drawn["alternatives"]
+    assert noisy["mechanism"]["kind"] == "laplace"
+    assert drawn["cost"]["epsilon"] * 0.99 <= noisy["epsilon"] <= drawn["cost"]["epsilon"] * (1 + 1e-6)
+    back = await plan(runtime, mechanism=noisy["mechanism"])
+    (again,) = back["alternatives"]
+    assert again["mechanism"]["samples"] in (19, 20), "the noise was found to within a ten-thousandth below the cost"
+
+
+async def test_one_person_with_several_rows_is_offered_posterior_samples_only(runtime: Runtime):
+    unit = {"max_rows": 3}
+    planned = await plan(runtime, mechanism={"kind": "auto", "epsilon": 5.0}, privacy_unit=unit, n=3_000)
+    assert planned["mechanism"]["kind"] == "baps"
+    assert planned["alternatives"] == []
+    assert planned["advice"] == "the only mechanism here that fits this target"
+
+
+async def test_a_plan_asked_again_is_not_computed_again(runtime: Runtime):
+    first = await plan(runtime, delta=1e-6)
+    turned = {"delta": 1e-6, "n": 1_000, "mechanism": dict(reversed(BAPS.items())), "model": BERNOULLI}
+    assert await plan_release(runtime, spec=turned) is first
+    assert await plan(runtime, delta=1e-7) is not first
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "field"),
+    [
+        ({"model": {"family": "poisson", "column": "x"}}, InvalidModel, "columns"),
+        ({"model": {"family": "poisson", "column": "x"}, "columns": {"y": COUNT}}, InvalidModel, "model.column"),
+        ({"columns": {"cured": {"type": "nothing"}}}, InvalidSchema, "columns.cured.type"),
+        ({"calibrate": "samples"}, InvalidInput, "target"),
+        ({"calibrate": "everything", "target": TARGET}, InvalidInput, "calibrate"),
+        ({"calibrate": "trim", "target": TARGET, "mechanism": {"kind": "auto"}}, InvalidMechanism, "mechanism.kind"),
+        ({"mechanism": {"kind": "auto"}}, InvalidInput, "target"),
+        ({"mechanism": {"kind": "auto", "epsilon": 2}, "target": TARGET}, InvalidMechanism, "mechanism.epsilon"),
+        ({"mechanism": {"kind": "auto", "samples": 5_001, "epsilon": 1}}, InvalidMechanism, "mechanism.samples"),
+        ({"delta": 1e-5, "target": TARGET}, InvalidInput, "delta"),
+        ({"mechanism": {"kind": "laplace", "samples": 5}}, InvalidMechanism, "mechanism.epsilon"),
+    ],
+)
+async def test_a_plan_that_cannot_be_read_names_the_field(
+    runtime: Runtime, changes: dict[str, Any], error: type[InvalidInput], field: str
+):
+    with pytest.raises(error) as refusal:
+        await plan(runtime, **changes)
+    assert type(refusal.value) is error
+    assert refusal.value.problems[0].field == field
+
+
+async def test_only_a_trim_of_one_number_can_be_calibrated(runtime: Runtime):
+    model = {"family": "poisson", "column": "x"}
+    with pytest.raises(InvalidMechanism) as refusal:
+        await plan(runtime, model=model, columns={"x": COUNT}, calibrate="trim", target=TARGET)
+    assert refusal.value.problems[0].field == "calibrate"
+
+
+def test_serving_and_planning_never_load_the_sampler_of_noise():
+    """It takes most of a second to import; only a process that draws a noisy release needs it."""
+    script = "import sys, app.main, app.api.application, app.services.plan_release; print('opendp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "False"
