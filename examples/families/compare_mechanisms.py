@@ -1,0 +1,51 @@
+"""Which mechanism tells more about a parameter at the same price? Plans only: no data, nothing charged.
+
+    python examples/families/compare_mechanisms.py
+
+For a rate of visits (Poisson) and a mean weight (Normal), from a thousand people to a million, at three budgets: the
+expected error of `baps` (posterior samples), `laplace` (one noisy sum, then free samples) and `map` (one point).
+"""
+
+from typing import Any
+
+from app.core.families import parse_model
+from app.core.mechanisms import MapPoint, Mechanism
+from app.core.mechanisms.accuracy import expected_accuracy
+from app.core.mechanisms.calibration import Target
+from app.core.mechanisms.comparison import alternatives
+from app.core.schema import parse_columns
+
+COLUMNS = parse_columns(
+    {
+        "visits": {"type": "integer", "lower": 0, "upper": 40},
+        "weight": {"type": "real", "lower": 40, "upper": 120},
+    }
+)
+MODELS: dict[str, dict[str, Any]] = {
+    "rate of visits": {"family": "poisson", "column": "visits", "trim": {"lower": 1, "upper": 20}},
+    "mean weight": {"family": "normal_mean", "column": "weight", "sd": 12},
+}
+PEOPLE = (1_000, 30_000, 1_000_000)
+EPSILONS = (0.1, 1.0, 5.0)
+DELTA = 1e-6
+
+
+def main() -> None:
+    kinds = ("baps", "laplace", "map")
+    print(f"{'':16}{'n':>10}{'ε':>6}" + "".join(f"{kind:>10}" for kind in kinds) + "  expected errors; best")
+    for title, spec in MODELS.items():
+        model = parse_model(spec, COLUMNS)
+        for people in PEOPLE:
+            for epsilon in EPSILONS:
+                target = Target(epsilon, DELTA)
+                found: list[Mechanism] = [each.mechanism for each in alternatives(model, people, 1, target, None)]
+                errors = {
+                    mechanism.kind: expected_accuracy(model, mechanism, people).total_sd
+                    for mechanism in (*found, MapPoint(epsilon))
+                }
+                shown = "".join(f"{errors[kind]:>10.3g}" for kind in kinds)
+                print(f"{title:16}{people:>10,}{epsilon:>6g}{shown}  {found[0].kind}")
+
+
+if __name__ == "__main__":
+    main()
