@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,7 +47,7 @@ def value_of(request: StatisticRequest, x: float) -> float:
         case "square":
             return (x - request.anchor) * (x - request.anchor) / 2
         case "power":
-            return max(x, 0.0) ** request.anchor
+            return float(np.power(np.float64(max(x, 0.0)), request.anchor))
         case "log_ratio":
             return math.log(max(x / request.anchor, 1e-300))
     raise AssertionError(request.transform)
@@ -133,21 +134,31 @@ def test_every_single_record_lands_on_the_step_of_the_python_rule(request_: Stat
 
 def test_values_that_were_never_allowed_stay_on_the_lattice_and_stop_nothing(measure: Measure) -> None:
     """After upload ingestion is total: whatever a cell holds counts as a step from 0 to `steps`, no row is lost."""
-    cells = ["nan", "NaN", "-nan", "inf", "-inf", "1e999", "-1e999", "", "abc", "1e308", "-1e308", "5e-324", "-0.0", "0x10",
-             "1_000", "9" * 400, "1,5", "'", "NULL", "true", "٣"]  # fmt: skip
+    nothing = ["nan", "NaN", "-nan", "", "abc", "NULL", "'", "1,5", "٣"]
+    numbers = [
+        "inf",
+        "-inf",
+        "1e999",
+        "-1e999",
+        "1e308",
+        "-1e308",
+        "5e-324",
+        "-0.0",
+        "0x10",
+        "1_000",
+        "9" * 400,
+        "true",
+    ]
+    floats = [math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0]
     for request in REQUESTS:
-        for cell in cells:
-            found = measure([f'"{cell}"'], request, kind="csv")
-            assert found.rows == 1, cell
-            assert 0 <= found.total <= request.steps, cell
-            if cell.lower().strip("-") in ("nan", "", "abc", "null"):
-                assert found.total == 0, cell
-        floats = [math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, None]
-        for value in floats:
-            found = measure(pa.array([value], pa.float64()), request)
-            assert found.rows == 1
-            assert 0 <= found.total <= request.steps, value
-        assert measure(pa.array([math.nan, None], pa.float64()), request).total == 0
+        assert measure([f'"{cell}"' for cell in nothing], request, kind="csv") == ExactStatistic(0, len(nothing))
+        found = measure([f'"{cell}"' for cell in numbers], request, kind="csv")
+        assert found.rows == len(numbers)
+        assert 0 <= found.total <= request.steps * len(numbers)
+        with np.errstate(over="ignore"):
+            wanted = sum(steps_of(request, value) for value in floats)
+        assert measure(pa.array(floats, pa.float64()), request) == ExactStatistic(wanted, len(floats))
+        assert measure(pa.array([math.nan, None], pa.float64()), request) == ExactStatistic(0, 2)
 
 
 @pytest.mark.parametrize("lower", [2**50, -(2**50), 2**53 - 100])

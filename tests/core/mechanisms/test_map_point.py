@@ -93,11 +93,11 @@ def test_a_large_budget_finds_the_peak_and_a_tiny_one_finds_nothing(score: Any) 
     source = np.random.Generator(np.random.PCG64(4))
     sharp = [
         float(MapPoint(5_000.0, score).draw(model, 200, 1, ExactStatistic(60, 200), source.bytes)[0, 0])
-        for _ in range(20)
+        for _ in range(10)
     ]
     assert max(abs(value - 0.3) for value in sharp) < 0.05
     blunt = [
-        float(MapPoint(1e-5, score).draw(model, 200, 1, ExactStatistic(60, 200), source.bytes)[0, 0]) for _ in range(60)
+        float(MapPoint(1e-5, score).draw(model, 200, 1, ExactStatistic(60, 200), source.bytes)[0, 0]) for _ in range(25)
     ]
     assert np.ptp(blunt) > 0.5
 
