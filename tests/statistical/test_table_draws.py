@@ -76,12 +76,11 @@ def test_draws_of_a_release_are_those_of_its_table_in_order() -> None:
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_table_is_within_a_thousandth_of_the_continuous_posterior(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_is_within_a_thousandth_of_the_continuous_posterior(family: str) -> None:
     """Total variation between the mass of each point and of its cell, defaults, three posterior sds from either end.
 
     Nearer the ends no even grid is that close: a posterior cut off by the trim is steeper than any sd says.
     """
-    monkeypatch.setattr(exponential, "POINTS_PER_SD", max(exponential.POINTS_PER_SD, 5))
     for people in (100, 1_000, 10_000):
         model = build(family, typical=True)
         grid = model.grid(people, 1.0)

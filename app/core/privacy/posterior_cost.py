@@ -30,6 +30,8 @@ WEIGHT_ERROR = 2.0**-44
 """s: every sampled weight is within e^{±s} of exact; derived in `mechanisms/integer_table.py`."""
 
 ENUMERATION_WORK_MAX = 300_000
+ENUMERATION_RECORDS_MAX = 64
+"""Different records one person can have; each is a round of its own, whatever the number of pairs."""
 LATTICE_VALUES_MAX = 20_000
 KERNEL_GRID_MAX = 10_000
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
@@ -71,7 +73,8 @@ def _supremum(
 ) -> tuple[Supremum, str]:
     low, high = model.statistic_range
     edge = max(abs(low), abs(high)) * people * unit_rows
-    if pair_count((low, high), people, unit_rows) * grid.size <= ENUMERATION_WORK_MAX:
+    few = unit_rows + (high - low) * unit_rows * (unit_rows + 1) // 2 <= ENUMERATION_RECORDS_MAX
+    if few and pair_count((low, high), people, unit_rows) * grid.size <= ENUMERATION_WORK_MAX:
         exact = enumerate_supremum(grid, (low, high), people, unit_rows)
         slack = rounding_factor(grid, float(edge), float(people * unit_rows))
         return Supremum(exact.curve * slack, exact.kl * slack), "exact: every neighbouring pair"
