@@ -31,7 +31,8 @@ _TOP_CELLS = 64
 _SPARSE = 0.8
 _BALANCE = 3.0
 _WORK_GOOD = 500_000
-_WORK_MAX = 16_000_000
+_WORK_MAX = 12_000_000
+_WORK_TOTAL = 36_000_000
 _ROUNDS_MAX = 80
 
 
@@ -88,6 +89,7 @@ class CurvatureMap:
         first = bound_cells(grid, changes, self._cells, self._width)
         self._ceilings = first.ceilings
         self._seen = list(seen)
+        self._work = 0
         self._note(self._cells, first)
 
     def floor(self, region: Region) -> float:
@@ -109,9 +111,11 @@ class CurvatureMap:
             found = max(self.floor(region), NEGLIGIBLE)
             highest = float(ceilings.max())  # a NaN is refused by whoever is charged
             chosen = np.flatnonzero(inside)[~(ceilings <= found * (1 + TOLERANCE))]
-            work, rounds = work + 2 * len(chosen) * self._width, rounds + 1
+            step = 2 * len(chosen) * self._width
+            work, rounds, self._work = work + step, rounds + 1, self._work + step
             enough = highest <= found * (1 + TOLERANCE_SLOW) and work > _WORK_GOOD
-            if not len(chosen) or enough or work > _WORK_MAX or rounds > _ROUNDS_MAX:
+            too_much = work > _WORK_MAX or self._work > _WORK_TOTAL or rounds > _ROUNDS_MAX
+            if not len(chosen) or enough or too_much:
                 return max(highest, found)
             self._split(chosen)
 
