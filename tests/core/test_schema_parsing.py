@@ -168,7 +168,7 @@ def model_spec(**changes: Any) -> dict[str, Any]:
 def test_a_model_parses_with_its_defaults_and_goes_back_to_json() -> None:
     columns = parse_columns(FULL)
     model = parse_model({"family": "bernoulli", "column": "cured"}, columns)
-    assert model.as_json() == model_spec(prior={"alpha": 1.0, "beta": 1.0}, trim=0.05)
+    assert model.as_json() == model_spec(prior={"kind": "beta", "alpha": 1.0, "beta": 1.0}, trim=0.05)
     assert parse_model(model.as_json(), columns) == model
     assert hash(parse_model(model_spec(), columns)) == hash(parse_model(model_spec(trim=0.10), columns))
 

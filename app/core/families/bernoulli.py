@@ -28,7 +28,7 @@ LOG_ODDS = Combination(log=Fraction(1), complement=Fraction(-1))
 def parse_bernoulli(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> NaturalModel:
     fields = read_object("model", spec, required={"family", "column"}, optional={"prior", "trim"})
     column = read_column(fields, columns, ("binary",))
-    return _model(column.name, fields.get("prior"), fields.get("trim"))
+    return _model(column.name, fields.get("prior"), fields.get("trim", TRIM_DEFAULT))
 
 
 def bernoulli(column: str, alpha: float = 1.0, beta: float = 1.0, trim: float = TRIM_DEFAULT) -> NaturalModel:
@@ -55,7 +55,7 @@ def _model(column: str, prior: object, given_trim: object) -> NaturalModel:
 
 def read_probability_trim(value: object) -> float:
     """ω: the parameter stays in [ω, 1−ω]."""
-    trim = read_number("model.trim", TRIM_DEFAULT if value is None else value)
+    trim = read_number("model.trim", value)
     if not TRIM_MIN <= trim <= TRIM_MAX:
         raise InvalidModel("model.trim", f"a number from {TRIM_MIN} to {TRIM_MAX}")
     return trim

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from app.core.families.bernoulli import LOG_ODDS, read_probability_trim
+from app.core.families.bernoulli import LOG_ODDS, TRIM_DEFAULT, read_probability_trim
 from app.core.families.combination import Combination
 from app.core.families.family_parts import bounds_of, read_column, whole_statistic
 from app.core.families.natural import NaturalModel
@@ -27,7 +27,7 @@ def parse_binomial(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Na
     trials = fields.get("trials", int(upper))
     if isinstance(trials, bool) or not isinstance(trials, int) or lower != 0 or trials != upper:
         raise InvalidModel("model.trials", "the upper bound of an integer column whose lower bound is 0")
-    trim = read_probability_trim(fields.get("trim"))
+    trim = read_probability_trim(fields.get("trim", TRIM_DEFAULT))
     return NaturalModel(
         family="binomial",
         statistic=whole_statistic(column),

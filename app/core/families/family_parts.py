@@ -30,7 +30,7 @@ def bounds_of(column: Column) -> tuple[float, float]:
 
 def read_trim(spec: object, name: str, default: tuple[float, float], within: tuple[float, float]) -> Parameter:
     """{"lower", "upper"}: the public range of the parameter, inside `within`."""
-    fields = read_object("model.trim", {} if spec is None else spec, required=set(), optional={"lower", "upper"})
+    fields = read_object("model.trim", spec, required=set(), optional={"lower", "upper"})
     lower = read_number("model.trim.lower", fields.get("lower", default[0]))
     upper = read_number("model.trim.upper", fields.get("upper", default[1]))
     for side, value in (("lower", lower), ("upper", upper)):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from app.core.families.bernoulli import read_probability_trim
+from app.core.families.bernoulli import TRIM_DEFAULT, read_probability_trim
 from app.core.families.combination import Combination
 from app.core.families.family_parts import bounds_of, read_column, read_positive, whole_statistic
 from app.core.families.natural import NaturalModel
@@ -29,7 +29,7 @@ def waiting_time(fields: Mapping[str, Any], columns: Mapping[str, Column], succe
     column = read_column(fields, columns, ("integer",))
     if bounds_of(column)[0] != 0:
         raise InvalidModel("model.column", "an integer column with lower bound 0")
-    trim = read_probability_trim(fields.get("trim"))
+    trim = read_probability_trim(fields.get("trim", TRIM_DEFAULT))
     known = (("successes", successes),) if fields["family"] == "negative_binomial" else ()
     return NaturalModel(
         family=fields["family"],

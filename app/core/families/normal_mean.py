@@ -29,7 +29,7 @@ def parse_normal_mean(spec: Mapping[str, Any], columns: Mapping[str, Column]) ->
     return NaturalModel(
         family="normal_mean",
         statistic=real_statistic(column, "identity", 0.0, lower, upper),
-        parameter=read_trim(fields.get("trim"), "mean", (lower + margin, upper - margin), (lower, upper)),
+        parameter=read_trim(fields.get("trim", {}), "mean", (lower + margin, upper - margin), (lower, upper)),
         eta=Combination(linear=precision, origin=origin),
         partition=Combination(linear=precision * origin, square=precision / 2, origin=origin),
         spacing=EVEN,

@@ -24,7 +24,7 @@ def parse_poisson(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Nat
     return NaturalModel(
         family="poisson",
         statistic=whole_statistic(column),
-        parameter=read_trim(fields.get("trim"), "rate", (upper / 20, upper / 2), (RATE_MIN, RATE_MAX)),
+        parameter=read_trim(fields.get("trim", {}), "rate", (upper / 20, upper / 2), (RATE_MIN, RATE_MAX)),
         eta=Combination(log=Fraction(1)),
         partition=Combination(linear=Fraction(1)),
         spacing=SQUARE_ROOT,

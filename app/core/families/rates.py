@@ -26,7 +26,7 @@ def rate_model(
     known: tuple[tuple[str, float], ...] = (),
 ) -> NaturalModel:
     """`power` is a, `typical` the default range of the parameter; the default prior is exponential with its mean inside."""
-    parameter = read_trim(fields.get("trim"), name, typical, (RATE_MIN, RATE_MAX))
+    parameter = read_trim(fields.get("trim", {}), name, typical, (RATE_MIN, RATE_MAX))
     centre = (parameter.lower * parameter.upper) ** 0.5
     return NaturalModel(
         family=fields["family"],
