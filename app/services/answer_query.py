@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from app.core.decisions import Question, answer_question, compile_question
-from app.core.families import Parameter
 from app.errors import InvalidInput, InvalidQuery, MalformedBody, PosternError
 from app.services.principals import Reader
 from app.services.published_release import open_release
@@ -32,7 +31,7 @@ async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, bod
     known = runtime.warm.answers.get(memo)
     if known is not None:
         return known
-    question = _question(runtime, release.parameters, body)
+    question = _question(runtime, release, body)
     answer = _encode(await _answer(release, question))
     runtime.warm.answers.put(memo, answer, len(answer) + len(body) + ENTRY_OVERHEAD_BYTES)
     return answer
@@ -48,7 +47,7 @@ async def answer_queries(runtime: Runtime, *, reader: Reader, release_id: str, b
     answers = []
     for query in queries:
         try:
-            answers.append(await _answer(release, compile_question(query, release.parameters)))
+            answers.append(await _answer(release, compile_question(query, release.parameters, release.model)))
         except InvalidInput as refusal:
             answers.append({"problem": problem_of(refusal)})
         await asyncio.sleep(0)
@@ -70,11 +69,11 @@ async def _answer(release: PublishedRelease, question: Question) -> dict[str, An
     return {**answer.as_json(), "release": release.id, "cost": {"epsilon": 0}}
 
 
-def _question(runtime: Runtime, parameters: tuple[Parameter, ...], body: bytes) -> Question:
-    memo = (parameters, body)
+def _question(runtime: Runtime, release: PublishedRelease, body: bytes) -> Question:
+    memo = (release.id, body)
     question = runtime.warm.questions.get(memo)
     if question is None:
-        question = compile_question(_decode(body), parameters)
+        question = compile_question(_decode(body), release.parameters, release.model)
         size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
         runtime.warm.questions.put(memo, question, size)
     return question

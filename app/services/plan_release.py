@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.core.families import Model, parse_model
+from app.core.families.predictive import prior_predictive
 from app.core.mechanisms import Baps, Laplace, Mechanism, ReleaseCost, parse_mechanism
 from app.core.mechanisms.accuracy import Accuracy, expected_accuracy
 from app.core.mechanisms.calibration import (
@@ -23,7 +24,7 @@ from app.core.mechanisms.mechanism import read_epsilon
 from app.core.schema import Column, parse_columns, parse_unit
 from app.errors import InvalidInput, InvalidMechanism, InvalidModel, NumericalFailure
 from app.ledger.canonical import canonical_json
-from app.services.budgets import cost_view
+from app.services.budgets import cost_view, finite
 from app.services.chosen_mechanism import auto_samples, is_auto, ranked_for
 from app.services.computed_costs import check_people, compute
 from app.services.plan_curves import plan_curves
@@ -32,6 +33,7 @@ from app.services.runtime import Runtime
 DELTA_DEFAULT = 1e-6
 CALIBRATIONS = ("samples", "temperature", "trim")
 COMPARED_FROM, COMPARED_TO = 1e-5, 1e3
+LEVELS_SHOWN = (0.05, 0.5, 0.95)
 ACCURACY_METHOD = "averaged over the prior, large-sample form; no data"
 
 
@@ -140,6 +142,7 @@ def _plan(question: _Question) -> dict[str, Any]:
         },
         "vacuous": not view.epsilon <= question.epsilon_max,
         "accuracy": _accuracy_json(own.accuracy),
+        "prior_predictive": _predictive_json(model),
         "grid_points": cost.grid_points,
         "curves": plan_curves(model, mechanism, cost, question.people, question.delta, question.samples_max),
         "alternatives": [_alternative_json(other, question.delta) for other in rest],
@@ -218,6 +221,13 @@ def _compared(question: _Question, model: Model, mechanism: Mechanism, cost: Rel
 def _advice(own: Alternative, others: list[Alternative]) -> str:
     best, *rest = sorted([own, *others], key=lambda each: each.accuracy.total_sd)
     return reason(best, rest)
+
+
+def _predictive_json(model: Model) -> dict[str, Any]:
+    """A record of the model before any data is seen: what the prior and the trim amount to."""
+    predictive = prior_predictive(model)
+    quantiles = [{"level": level, "value": finite(predictive.quantile(level))} for level in LEVELS_SHOWN]
+    return {"mean": finite(predictive.mean()), "quantiles": quantiles}
 
 
 def _accuracy_json(accuracy: Accuracy) -> dict[str, Any]:

@@ -49,11 +49,12 @@ async def _load(runtime: Runtime, release_id: str, samples: int) -> PublishedRel
         dataset = None if release is None else await datasets.get_dataset(connection, release.dataset_id)
     if release is None or dataset is None:
         raise IntegrityFailure("a right to a release that is not there")
-    parameters = stored_model(release, dataset).parameters
+    model = stored_model(release, dataset)
+    parameters = model.parameters
     published = int(release.cost["samples"])
     record = await _record(runtime, release_id, published, len(parameters))
     prefix = np.array(record.values[:samples])
-    return PublishedRelease(release_id, parameters, await asyncio.to_thread(SampleSet, parameters, prefix))
+    return PublishedRelease(release_id, parameters, await asyncio.to_thread(SampleSet, parameters, prefix), model)
 
 
 async def _record(runtime: Runtime, release_id: str, samples: int, parameters: int) -> SampleSetRecord:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from app.core.decisions import Question, SampleSet
-from app.core.families import Parameter
+from app.core.families import Model, Parameter
 
 T = TypeVar("T")
 
@@ -59,10 +59,11 @@ class PublishedRelease:
     id: str
     parameters: tuple[Parameter, ...]
     samples: SampleSet
+    model: Model
 
 
 class WarmMemory:
-    """Releases by (id, prefix), compiled questions by (parameters, body), answers by (id, prefix, body), plans by body."""
+    """Releases by (id, prefix), compiled questions by (release, body), answers by (id, prefix, body), plans by body."""
 
     def __init__(self) -> None:
         self.releases: Shelf[PublishedRelease] = Shelf(SAMPLE_BYTES_MAX)

@@ -92,6 +92,19 @@ async def test_a_shorter_prefix_answers_from_its_own_samples_only(world: World):
     assert [answer["samples"] for answer in answers] == [1, 60]
 
 
+async def test_one_more_record_can_be_asked_about(world: World):
+    """P(no visit) is near e⁻⁶ and the mean near 6: both from the samples of one release."""
+    release = await world.published(await families(world), model=POISSON, mechanism=LAPLACE)
+    found = []
+    for asked in ({"what": "mean"}, {"what": "probability", "at_most": 0}):
+        question = {"estimand": {"kind": "predictive", **asked}, "utility": {"kind": "squared"}}
+        body = json.dumps(question).encode()
+        answer = await answer_query(world.runtime, reader=world.steward, release_id=release, body=body)
+        found.append(json.loads(answer)["response"])
+    assert found[0] == pytest.approx(await mean_of(world, release, "rate"))
+    assert 0 < found[1] < 0.01
+
+
 async def test_a_cap_below_the_price_buys_no_prefix_at_all(world: World):
     dataset = await families(world)
     release = await world.published(dataset, model=POISSON, mechanism=LAPLACE)

@@ -32,6 +32,7 @@ PLAN: JsonDict = {
     },
     "vacuous": False,
     "accuracy": _ACCURACY,
+    "prior_predictive": {"mean": 0.5, "quantiles": [{"level": 0.5, "value": 0.0}]},
     "grid_points": 215,
     "curves": {
         "by_samples": [{"samples": 100, "epsilon": 6.56, "total_sd": 0.0121}],
@@ -137,6 +138,18 @@ class PlanAlternative(Answer):
     accuracy: PlanAccuracy
 
 
+class QuantilePoint(Answer):
+    level: float
+    value: float | None = Field(description="null if it is beyond all numbers.")
+
+
+class PriorPredictive(Answer):
+    """One record of the model before any data is seen, not clipped: does it look like your column?"""
+
+    mean: float | None = Field(description="null if it does not exist.")
+    quantiles: list[QuantilePoint]
+
+
 class Plan(Answer):
     """From public numbers only: costs nothing, touches no data."""
 
@@ -150,6 +163,7 @@ class Plan(Answer):
     cost: PlanCost
     vacuous: bool = Field(description="ε is above the configured ceiling: such a release needs `force`.")
     accuracy: PlanAccuracy
+    prior_predictive: PriorPredictive
     grid_points: Count
     curves: PlanCurves
     alternatives: list[PlanAlternative] = Field(description="Other mechanisms at the same cost, where there are any.")

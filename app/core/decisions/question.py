@@ -8,6 +8,7 @@ from typing import Any
 from app.core.decisions.estimands import ESTIMANDS, Estimand
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown, require_object
 from app.core.decisions.utilities import UTILITIES, Utility
+from app.core.families import Model
 from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
@@ -30,15 +31,18 @@ class Question:
         return float(1 - self.confidence)
 
 
-def compile_question(body: Mapping[str, Any], parameters: Sequence[Parameter]) -> Question:
-    """Raises InvalidQuery(field, expected) or InvalidExpression(field, expected, position)."""
+def compile_question(body: Mapping[str, Any], parameters: Sequence[Parameter], model: Model | None = None) -> Question:
+    """`model` gives a record's law to questions about one.
+
+    Raises InvalidQuery(field, expected) or InvalidExpression(field, expected, position).
+    """
     spec = require_object("query", body)
     refuse_unknown("", spec, FIELDS)
     confidence = read_fraction("confidence", spec.get("confidence", CONFIDENCE_DEFAULT))
     estimand = None
     if spec.get("estimand") is not None:
         estimand_spec = require_object("estimand", spec["estimand"])
-        estimand = ESTIMANDS[_read_kind("estimand", estimand_spec, ESTIMANDS)](estimand_spec, parameters)
+        estimand = ESTIMANDS[_read_kind("estimand", estimand_spec, ESTIMANDS)](estimand_spec, parameters, model)
     utility_spec = require_object("utility", spec.get("utility"))
     parse_utility = UTILITIES[_read_kind("utility", utility_spec, UTILITIES)]
     utility = parse_utility(utility_spec, estimand, parameters)

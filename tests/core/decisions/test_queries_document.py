@@ -10,6 +10,7 @@ import pytest
 from app.core.decisions import ESTIMANDS, UTILITIES, SampleSet, answer_question, compile_question
 from app.core.decisions.expressions import compile_expression, limits, parser
 from app.core.decisions.expressions.operations import FUNCTIONS
+from app.core.families.bernoulli import bernoulli
 from app.core.families.parameters import Parameter
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "queries.md").read_text(encoding="utf-8")
@@ -19,7 +20,7 @@ THETA = Parameter("theta", 0.05, 0.95)
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_is_answered(example):
-    question = compile_question(json.loads(example), [THETA])
+    question = compile_question(json.loads(example), [THETA], bernoulli("cured"))
     samples = SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
     answer = answer_question(question, samples).as_json()
     assert set(answer) == set(re.findall(r"^\| `(\w+)` \| [^|]+\|$", DOCUMENT.split("## Estimands")[0], re.MULTILINE))

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.sample_set import SampleSet
+from app.core.families import Model
 from app.core.families.parameters import Parameter
 
 
@@ -22,4 +23,5 @@ class Estimand(Protocol):
         ...
 
 
-EstimandParser = Callable[[Mapping[str, Any], Sequence[Parameter]], Estimand]
+EstimandParser = Callable[[Mapping[str, Any], Sequence[Parameter], Model | None], Estimand]
+"""The model is None where a release has no law of a single record to ask about."""

@@ -8,6 +8,7 @@ from app.core.decisions.empirical import Empirical
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
+from app.core.families import Model
 from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
@@ -33,7 +34,7 @@ class ExpressionEstimand:
         return Empirical(self.expression.values(samples.columns), self.lower, self.upper)
 
 
-def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter]) -> ExpressionEstimand:
+def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter], model: Model | None = None) -> ExpressionEstimand:
     refuse_unknown("estimand", spec, {"kind", "expression"})
     expression = compile_expression(spec.get("expression"), parameters, FIELD)
     if not expression.lower < expression.upper:

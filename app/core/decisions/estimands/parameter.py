@@ -7,6 +7,7 @@ from typing import Any
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
+from app.core.families import Model
 from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
@@ -25,7 +26,7 @@ class ParameterEstimand:
         return samples.marginal(self.index)
 
 
-def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter]) -> ParameterEstimand:
+def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter], model: Model | None = None) -> ParameterEstimand:
     refuse_unknown("estimand", spec, {"kind", "name"})
     for index, parameter in enumerate(parameters):
         if parameter.name == spec.get("name"):
