@@ -47,7 +47,7 @@ def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], peopl
     best = np.zeros(len(ORDERS))
     best_kl = 0.0
     for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
-        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 2_000_000)):
+        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
             curves, kl = divergences(grid, chunk, change)
             best = np.maximum(best, curves.max(axis=0))
             best_kl = max(best_kl, float(kl.max()))

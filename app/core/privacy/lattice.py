@@ -111,7 +111,8 @@ class _Hats:
 
     def __init__(self, bends: Array, upward: slice, downward: slice) -> None:
         self._upward, self._downward = upward, downward
-        self._length = 1 << (2 * len(bends) - 1).bit_length()
+        # Around the ends sums wrap onto themselves, but only further out than `upward` and `downward` reach.
+        self._length = 1 << (len(bends) - 1).bit_length()
         self._spectrum = np.fft.rfft(bends, self._length)
 
     def largest(self, order: int, step: int) -> float:

@@ -74,13 +74,15 @@ def _supremum(
     low, high = model.statistic_range
     edge = max(abs(low), abs(high)) * people * unit_rows
     few = unit_rows + (high - low) * unit_rows * (unit_rows + 1) // 2 <= ENUMERATION_RECORDS_MAX
-    if few and pair_count((low, high), people, unit_rows) * grid.size <= ENUMERATION_WORK_MAX:
+    lattice = unit_rows == 1 and people * (high - low) <= LATTICE_VALUES_MAX and high - low <= 64
+    affordable = ENUMERATION_WORK_MAX / 3 if lattice else ENUMERATION_WORK_MAX
+    if few and pair_count((low, high), people, unit_rows) * grid.size <= affordable:
         exact = enumerate_supremum(grid, (low, high), people, unit_rows)
         slack = rounding_factor(grid, float(edge), float(people * unit_rows))
         return Supremum(exact.curve * slack, exact.kl * slack), "exact: every neighbouring pair"
     peaks = _Peaks(grid, (low, high), people, unit_rows, changes)
     ceiling = _certified(peaks)
-    if unit_rows == 1 and people * (high - low) <= LATTICE_VALUES_MAX and high - low <= 64:
+    if lattice:
         exact = lattice_supremum(grid, (low, high), people)
         return Supremum(np.minimum(exact.curve, ceiling.curve), exact.kl), "exact: every value of the statistic"
     if unit_rows > 1 or grid.size > KERNEL_GRID_MAX:
