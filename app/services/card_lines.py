@@ -45,8 +45,9 @@ def vacuous_line(epsilon: float, ceiling: float) -> dict[str, Any]:
 def _approximate(facts: CardFacts) -> dict[str, Any]:
     epsilon = facts.cost.total.epsilon(facts.delta)
     text = (
-        f"Except with probability {facts.delta:g}, all that everyone together can learn from this release, with any number "
-        f"of questions, multiplies their odds about one person by at most {_factor(epsilon)}."
+        "Whatever everyone together concludes from this release, with any number of questions, would have been concluded "
+        f"with one person's data replaced about as likely: at most {_factor(epsilon)} times less, give or take a "
+        f"probability of {facts.delta:g}."
     )
     return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", REPLACE_ONE, text)
 

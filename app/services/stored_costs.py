@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.mechanisms import ReleaseCost
-from app.core.privacy import Cost
+from app.core.privacy import ZERO_COST, Cost
 from app.core.privacy.orders import ORDERS_VERSION
 from app.errors import IntegrityFailure
 
@@ -31,7 +31,7 @@ def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
         raise IntegrityFailure("this release was charged on another list of orders")
     return ReleaseCost(
         per_sample=Cost(stored["pure"], tuple(stored["curve"])),
-        once=Cost(stored["once_pure"], tuple(stored["once_curve"])),
+        once=Cost(stored["once_pure"], tuple(stored["once_curve"])) if "once_pure" in stored else ZERO_COST,
         samples=stored["samples"],
         kl_sup=stored["kl_sup"],
         papers_pure=stored["papers_pure"],

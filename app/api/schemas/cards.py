@@ -25,7 +25,7 @@ CARD: JsonDict = {
             "value": {"epsilon": 6.57, "delta": 1e-6},
             "basis": "certified",
             "assumption": "the same n people, one person's data replaced; presence and n are public",
-            "text": "Except with probability 1e-06, everything all analysts together can learn …",
+            "text": "Whatever everyone together concludes from this release, with any number of questions, …",
         }
     ],
     "not_promised": ["The same people in another dataset are not tracked: their losses add up."],
