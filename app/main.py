@@ -6,6 +6,7 @@ Imports of the heavy parts are inside functions, so that `postern --help` does n
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -48,12 +49,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Runtime]:
     """Services open, the remains of a crash resolved, background work going; all of it stopped on the way out."""
+    from app.services.failpoints import arm_from
     from app.services.recover import recover_on_start
     from app.services.run_worker import run_worker
     from app.services.runtime import open_runtime
     from app.services.watch_rights import watch_rights
     from app.storage.migrate import upgrade
 
+    arm_from(os.environ)
     if settings.uses_sqlite:
         await asyncio.to_thread(upgrade, settings.database_url)
     runtime = await open_runtime(settings)

@@ -7,6 +7,7 @@ from app.ledger.canonical import release_event
 from app.ledger.posting import access_posting
 from app.services.budgets import budget_view, cost_view
 from app.services.change_rights import announce_rights
+from app.services.failpoints import failpoint
 from app.services.principals import Analyst
 from app.services.runtime import Runtime
 from app.services.stored_costs import cost_from_json
@@ -23,6 +24,7 @@ async def buy_access(runtime: Runtime, *, analyst: Analyst, release_id: str, sam
     Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired (no cap), InvalidInput, BudgetExhausted with
     the longest prefix that would fit.
     """
+    failpoint("access.before_charge")
     async with runtime.database.write() as connection:
         release = await find_release(connection, analyst, release_id)
         require_published(release)
@@ -63,5 +65,7 @@ async def buy_access(runtime: Runtime, *, analyst: Analyst, release_id: str, sam
         await post(connection, posting)
         await accesses.raise_access(connection, analyst.id, release_id, samples=samples, at_us=posting.at_us)
         await bump_epoch(connection)
+        failpoint("access.charging")
+    failpoint("access.charged")
     await announce_rights(runtime)
     return AccessView(release_id, samples, cost_view(cost, samples, account.delta, held), budget_view(posting.account))

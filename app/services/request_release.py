@@ -20,6 +20,7 @@ from app.ledger.posting import reserve_posting
 from app.services.chosen_mechanism import concrete_mechanism
 from app.services.computed_costs import refuse_vacuous, release_cost
 from app.services.dataset_sources import dataset_columns, dataset_unit
+from app.services.failpoints import failpoint
 from app.services.identifiers import new_id
 from app.services.principals import Steward
 from app.services.read_datasets import owned
@@ -57,7 +58,9 @@ async def request_release(
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
+    failpoint("request.before_reserve")
     stored = await _reserve(runtime, steward, release, cost, _body_hash(dataset_id, spec), idempotency_key)
+    failpoint("request.reserved")
     await runtime.cache.publish(CHANNEL, b"pending")
     return release_view(stored, dataset)
 
@@ -119,6 +122,7 @@ async def _reserve(
         await post(connection, posting)
         if key is not None:
             await idempotency.answer_key(connection, steward.id, key, status=202, body=b"", location=release.id)
+        failpoint("request.reserving")
     return release
 
 

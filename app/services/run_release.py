@@ -22,6 +22,7 @@ from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.ledger.account import Account, account_id
 from app.ledger.posting import commit_posting, void_posting
 from app.services.dataset_sources import dataset_source, rows_present
+from app.services.failpoints import failpoint
 from app.services.runtime import Runtime
 from app.services.stored_models import stored_mechanism, stored_model
 from app.services.wipe_uploads import wipe_used_upload
@@ -45,10 +46,12 @@ async def run_next_release(runtime: Runtime) -> bool:
     """Take the next due release and bring it to an end. False if there was none."""
     token = secrets.token_hex(16)
     lease_us = int(runtime.settings.lease_s * 1e6)
+    failpoint("release.before_claim")
     async with runtime.database.write() as connection:
         release = await releases.claim_next(connection, now_us=runtime.clock(), token=token, lease_us=lease_us)
     if release is None:
         return False
+    failpoint("release.claimed")
     try:
         async with _renewed_lease(runtime, release, token, lease_us):
             await _run(runtime, release, token)
@@ -100,6 +103,7 @@ async def _begin_reading(runtime: Runtime, release: Release, token: str) -> Data
     async with runtime.database.write() as connection:
         if not await releases.enter_stage(connection, release.id, token, "reading"):
             raise LeaseLost
+    failpoint("release.reading")
     return dataset
 
 
@@ -111,6 +115,7 @@ async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray
 
     def read_and_draw() -> NDArray[np.float64]:
         statistic = source.statistic(model.statistic, hash_key)
+        failpoint("release.rows_read")
         return mechanism.draw(model, release.n, release.unit_rows, statistic, runtime.random_bytes)
 
     return await asyncio.to_thread(read_and_draw)
@@ -118,6 +123,7 @@ async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray
 
 async def _publish(runtime: Runtime, release: Release, token: str, samples: NDArray[np.float64]) -> None:
     record = sample_sets.record_of(release.id, samples)
+    failpoint("release.drawn")
     async with runtime.database.write() as connection:
         now_us = runtime.clock()
         await _hold_lease(runtime, connection, release, token)
@@ -127,6 +133,8 @@ async def _publish(runtime: Runtime, release: Release, token: str, samples: NDAr
         await ledger_book.post(connection, posting)
         if not await releases.publish(connection, release.id, token, now_us):
             raise LeaseLost
+        failpoint("release.storing")
+    failpoint("release.published")
     log.info("release published", release=release.id)
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 from app.errors import Conflict, UnsupportedFormat
 from app.services.dataset_sources import dataset_source
+from app.services.failpoints import chunks_through, failpoint
 from app.services.principals import Steward
 from app.services.read_datasets import owned
 from app.services.runtime import Runtime
@@ -27,8 +28,10 @@ async def upload_data(
         raise UnsupportedFormat("body", "no upload: this dataset's rows come from a file")
     format_of_content_type(content_type)  # refuses an unreadable format before the body is read
     with runtime.uploads.begin(dataset_id) as partial:
-        await partial.receive(chunks)
+        await partial.receive(chunks_through("upload.receiving", chunks))
+        failpoint("upload.received")
         name = await asyncio.to_thread(partial.finish)
+        failpoint("upload.renamed")
         await asyncio.to_thread(decide_format, content_type, runtime.uploads.path(name))
         report = await asyncio.to_thread(dataset_source(runtime, dataset, name).validate, dataset.n)
         async with runtime.database.write() as connection:
@@ -38,6 +41,8 @@ async def upload_data(
             if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
                 raise Conflict("releases of this dataset are being drawn; upload again when they are done")
             await datasets.set_data(connection, dataset_id, n=report.people, upload_name=name)
+            failpoint("upload.recording")
+    failpoint("upload.recorded")
     if current.upload_name is not None:
         await asyncio.to_thread(runtime.uploads.wipe, current.upload_name)
     return UploadView(dataset_id, report.rows, report.people, report.clipped_people)

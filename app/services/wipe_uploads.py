@@ -2,6 +2,7 @@
 
 import asyncio
 
+from app.services.failpoints import failpoint
 from app.services.runtime import Runtime
 from app.storage import datasets, releases
 
@@ -22,7 +23,9 @@ async def wipe_used_upload(runtime: Runtime, dataset_id: str, data_version: int)
         if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
             return
         await datasets.mark_wiped(connection, dataset_id, data_version)
+    failpoint("release.wiping")
     await asyncio.to_thread(runtime.uploads.wipe, dataset.upload_name)
+    failpoint("release.wiped")
 
 
 async def wipe_used_uploads(runtime: Runtime) -> None:
