@@ -30,6 +30,7 @@ ROLES = ("steward", "analyst", "dashboard", "auditor")
 DATA_STATES = ("none", "ready", "wiped")
 RELEASE_STATUSES = ("pending", "published", "withdrawn")
 RELEASE_STAGES = ("reserved", "reading", "stored", "done")
+ACT_KINDS = ("adopted", "rotated", "accepted")
 
 
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
@@ -177,7 +178,36 @@ ledger_head = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("sequence", BigInteger, nullable=False),
     Column("digest", LargeBinary, nullable=False),
+    Column("ledger_id", Text),
+    Column("key_id", Text),
+    Column("signature", LargeBinary),
+    Column("signed_us", BigInteger),
     CheckConstraint("id = 1", name="single_row"),
+    CheckConstraint(
+        "(ledger_id IS NULL) = (signature IS NULL)"
+        " AND (key_id IS NULL) = (signature IS NULL)"
+        " AND (signed_us IS NULL) = (signature IS NULL)",
+        name="signed_whole",
+    ),
+    CheckConstraint("signature IS NULL OR length(signature) = 64", name="signature_is_ed25519"),
+)
+
+ledger_acts = Table(
+    "ledger_acts",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("ledger_id", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+    _one_of("kind", ACT_KINDS),
+    CheckConstraint("number > 0", name="number_positive"),
+    CheckConstraint("length(signature) = 64", name="signature_is_ed25519"),
 )
 
 releases = Table(

@@ -36,7 +36,7 @@ REFUSED = {
     "moving the head back": "UPDATE ledger_head SET sequence = 1",
     "jumping the head": "UPDATE ledger_head SET sequence = 9",
     "deleting the head": "DELETE FROM ledger_head",
-    "a second head": "INSERT INTO ledger_head VALUES (2, 0, digest_placeholder)",
+    "a second head": "INSERT INTO ledger_head (id, sequence, digest) VALUES (2, 0, digest_placeholder)",
     "changing a published release": "UPDATE releases SET model = '{}'",
     "unpublishing a release": "UPDATE releases SET status = 'pending', stage = 'reserved', published_us = NULL",
     "deleting a release": "DELETE FROM releases",
