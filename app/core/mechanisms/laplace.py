@@ -86,11 +86,14 @@ class Laplace:
 
 def add_noise(value: int, scale: float) -> int:
     """OpenDP's exact integer sampler, seeded by the operating system. Loaded when first needed."""
-    import opendp.prelude as dp
+    # Not the prelude: where scikit-learn is installed, that loads all of it.
+    from opendp.domains import atom_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import absolute_distance
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
-    space = dp.atom_domain(T=dp.i64), dp.absolute_distance(T=dp.i64)
-    measurement = dp.m.make_laplace(*space, scale=scale)
+    enable_features("contrib")
+    measurement = make_laplace(atom_domain(T="i64"), absolute_distance(T="i64"), scale=scale)
     return int(measurement(value))
 
 
