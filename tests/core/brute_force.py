@@ -1,7 +1,7 @@
 """Privacy numbers straight from the definitions, sharing no formula and no code with `app/core`.
 
 A dataset of n people with 1 to k binary rows each is seen through (ones, rows). Its posterior on the public points θ is
-∝ exp((a−½)·log θ + (b−½)·log(1−θ) + τ·(ones·log θ + (rows−ones)·log(1−θ))), halved at both ends of the grid.
+∝ exp((a−½)·log θ + (b−½)·log(1−θ) + τ·(ones·log θ + (rows−ones)·log(1−θ))).
 """
 
 import itertools
@@ -56,7 +56,6 @@ def log_posteriors(points: list[float], prior: Prior, temperature: float, statis
     theta = np.array(points, dtype=np.longdouble)
     yes, no = np.log(theta), np.log1p(-theta)
     base = (prior.alpha - 0.5) * yes + (prior.beta - 0.5) * no
-    base[[0, -1]] -= np.log(np.longdouble(2))
     ones, rows = np.array(statistics, dtype=np.longdouble).T
     weights = base + temperature * (np.outer(ones, yes) + np.outer(rows - ones, no))
     weights -= weights.max(axis=1, keepdims=True)
@@ -113,16 +112,14 @@ def precise_renyi(
 ) -> mpmath.mpf:
     """The same divergence with mpmath, from exact binary values of the points, on the points given."""
     with mpmath.workdps(digits):
-        p, q = (precise_posterior(points, prior, temperature, v, ends=(0, len(points) - 1)) for v in (x, y))
+        p, q = (precise_posterior(points, prior, temperature, v) for v in (x, y))
         power = mpmath.mpf(order)
         total = mpmath.fsum(a**power * b ** (1 - power) for a, b in zip(p, q, strict=True))
         return mpmath.log(total) / (power - 1)
 
 
-def precise_posterior(
-    points: list[float], prior: Prior, temperature: float, statistic: Statistic, ends: tuple[int, ...] = ()
-) -> list[mpmath.mpf]:
-    """Probabilities at the working precision; `ends` are the places of the halved end points."""
+def precise_posterior(points: list[float], prior: Prior, temperature: float, statistic: Statistic) -> list[mpmath.mpf]:
+    """Probabilities at the working precision."""
     ones, rows = statistic
     power = mpmath.mpf(temperature)
     yes = power * ones + mpmath.mpf(prior.alpha) - mpmath.mpf(1) / 2
@@ -130,8 +127,6 @@ def precise_posterior(
     logs = [yes * mpmath.log(point) + no * mpmath.log(1 - mpmath.mpf(point)) for point in points]
     top = max(logs)
     weights = [mpmath.exp(value - top) for value in logs]
-    for end in ends:
-        weights[end] /= 2
     total = mpmath.fsum(weights)
     return [weight / total for weight in weights]
 

@@ -81,7 +81,6 @@ def dense_variance(grid: PublicGrid, model: NaturalModel, region: Region, unit_r
     """Largest variance of the log-likelihood ratio of any change, on a fine net of real statistics in the region."""
     yes, no = np.log(grid.theta), np.log1p(-grid.theta)
     base = (model.prior.value("alpha") - 0.5) * yes + (model.prior.value("beta") - 0.5) * no
-    base[[0, -1]] -= np.log(2)
     persons = [(t, m) for m in range(1, unit_rows + 1) for t in range(m + 1)]
     moved = {(y[0] - x[0], (y[1] - y[0]) - (x[1] - x[0])) for x in persons for y in persons}
     best = 0.0

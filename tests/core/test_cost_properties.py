@@ -80,7 +80,7 @@ def test_every_curve_rises_with_the_order_and_stays_below_the_pure_cost() -> Non
 
 @settings(max_examples=60)
 @given(st.floats(1e-6, 0.49), st.floats(1e-3, 1e6), st.floats(1e-3, 1e6), st.integers(1, 10**12), st.floats(1e-6, 1))
-def test_a_grid_is_public_increasing_and_ends_exactly_at_the_trim(
+def test_a_grid_is_public_increasing_and_inside_the_trim(
     trim: float, alpha: float, beta: float, rows: int, temperature: float
 ) -> None:
     model = bernoulli("x", alpha, beta, trim)
@@ -88,16 +88,16 @@ def test_a_grid_is_public_increasing_and_ends_exactly_at_the_trim(
     assert GRID_POINTS_MIN <= grid.size <= GRID_POINTS_MAX
     assert (np.diff(grid.theta) > 0).all()
     assert (np.diff(grid.eta) > 0).all()
-    assert (grid.theta[0], grid.theta[-1]) == (trim, 1 - trim)
+    assert trim <= grid.theta[0] < grid.theta[-1] <= 1 - trim
     assert (model.parameters[0].lower, model.parameters[0].upper) == (trim, 1 - trim)
     assert np.isfinite(grid.log_prior).all()
     assert (grid.theta == model.grid(rows, temperature).theta).all()
 
 
 @pytest.mark.parametrize("people", [1000, 10_000, 10**6, 10**7])
-def test_a_grid_has_eleven_points_to_the_square_root_of_people(people: int) -> None:
-    """Five to the narrowest sd: with three, total variation from the continuous posterior is above 10⁻³."""
-    assert bernoulli("x").grid(people, 1.0).size == pytest.approx(11.2 * math.sqrt(people), rel=0.015)
+def test_a_grid_has_thirteen_points_to_the_square_root_of_people(people: int) -> None:
+    """Six to the narrowest sd: with five, total variation from the continuous posterior can be above 10⁻³."""
+    assert bernoulli("x").grid(people, 1.0).size == pytest.approx(13.44 * math.sqrt(people), rel=0.015)
 
 
 def test_the_grid_stops_growing_at_two_to_the_sixteen_points() -> None:

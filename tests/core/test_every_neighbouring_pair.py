@@ -83,19 +83,25 @@ def test_the_integer_table_actually_sampled_stays_within_what_is_charged(
 
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 0.1, 1e-6])
 @pytest.mark.parametrize("trim", [1e-6, *TRIMS, 0.49])
-def test_the_pure_cost_of_one_row_is_twice_the_logit_of_the_trim(trim: float, temperature: float) -> None:
+def test_the_pure_cost_of_one_row_is_the_width_of_the_logit_over_the_points(trim: float, temperature: float) -> None:
+    """The outermost point lies half a cell inside the trim, whose own logit bounds the cost of any grid."""
     for people in (1, 6, 1000):
-        draw = posterior_draw_cost(bernoulli("x", trim=trim), people, 1, temperature)
-        wanted = 2 * temperature * math.log((1 - trim) / trim)
+        model = bernoulli("x", trim=trim)
+        draw = posterior_draw_cost(model, people, 1, temperature)
+        points = public_points(model, people, 1, temperature)
+        first, last = (math.log(point) - math.log1p(-point) for point in (points[0], points[-1]))
+        wanted = temperature * (last - first)
         assert draw.cost.pure == pytest.approx(wanted, rel=1e-6, abs=1e-6)
-        assert draw.cost.pure >= wanted
+        assert wanted <= draw.cost.pure < 2 * temperature * math.log((1 - trim) / trim) + 1e-9
 
 
 @pytest.mark.parametrize("unit_rows", [2, 3])
 def test_the_pure_cost_of_several_rows_is_reached_by_moving_all_of_them(unit_rows: int) -> None:
     """All k rows from one extreme to the other: k times the range of one row, which the posterior ratio approaches."""
-    draw = posterior_draw_cost(bernoulli("x", trim=0.05), 4, unit_rows, 1.0)
-    assert draw.cost.pure == pytest.approx(2 * unit_rows * math.log(19), rel=1e-6)
+    model = bernoulli("x", trim=0.05)
+    point = public_points(model, 4, unit_rows, 1.0)[0]
+    draw = posterior_draw_cost(model, 4, unit_rows, 1.0)
+    assert draw.cost.pure == pytest.approx(2 * unit_rows * math.log((1 - point) / point), rel=1e-6)
 
 
 def test_the_brute_force_itself_agrees_with_sixty_digits() -> None:

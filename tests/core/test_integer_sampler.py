@@ -54,7 +54,7 @@ def mixed_exactly(
     no = mpmath.mpf(temperature) * (rows - ones) + mpmath.mpf(model.prior.value("beta")) - mpmath.mpf(0.5)
     exact = {int(k): yes * mpmath.log(points[k]) + no * mpmath.log(1 - mpmath.mpf(points[k])) for k in near}
     top = max(exact.values())
-    weights = {k: mpmath.exp(v - top) / (2 if k in (0, len(points) - 1) else 1) for k, v in exact.items()}
+    weights = {k: mpmath.exp(v - top) for k, v in exact.items()}
     total = mpmath.fsum(weights.values())
     share = mpmath.mpf(2) ** -24
     return [(1 - share) * weights.get(k, 0) / total + share / len(points) for k in range(len(points))]
@@ -152,7 +152,6 @@ def test_two_hundred_thousand_draws_follow_the_table() -> None:
     values = Baps(count).draw(model, people, 1, ExactStatistic(ones, people), seeded("draws"))[:, 0]
     logs = model_logs(model, grid.theta, 1.0, ones, people)
     weights = np.exp(logs - logs.max())
-    weights[[0, -1]] /= 2
     expected = (1 - 2.0**-24) * weights / weights.sum() + 2.0**-24 / grid.size
     seen = Counter(values.tolist())
     assert set(seen) <= set(grid.theta.tolist())

@@ -9,6 +9,7 @@ n people, one person's rows replaced. Everything here comes from public numbers;
 """
 
 import itertools
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -26,7 +27,7 @@ Direction = tuple[int, int]
 
 GRID_POINTS_MAX = 2**16
 GRID_POINTS_MIN = 65
-POINTS_PER_SD = 5
+POINTS_PER_SD = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,27 @@ class ExponentialModel(Hashable, Protocol):
     def constants(self, grid: PublicGrid) -> GridConstants: ...
 
 
-def grid_size(width: float, narrowest_sd: float) -> int:
-    """Points for a range of `width` in the stabilised coordinate, five to the narrowest posterior sd."""
-    wanted = int(np.ceil(POINTS_PER_SD * width / narrowest_sd)) + 1
+def grid_size(width: float, curvature: float, end_bend: float = 0.0) -> int:
+    """Cells of length h for a range of `width` in φ: six to the narrowest posterior sd, 1/√c.
+
+    With points in the middles of cells, a table differs from the masses of its cells by h²/24·(f″/f − its mean) of a
+    density f, relatively. A normal posterior of curvature c then has total variation h²c/48·E|z² − 1| = 0.020·h²c, and
+    one cut off by an end of the range, e^{−sx − cx²/2}, at most 0.029·h²c; a pure exponential has none, the ratio of mass
+    to middle being the same in every cell. Six keeps 0.029/6² under 10⁻³.
+
+    Cut off, a posterior bends more the steeper it is, by `end_bend` for each unit of s, until s = 1/h and one cell holds
+    most of it: hence c = curvature + end_bend·6·√c, solved for √c.
+    """
+    steep = POINTS_PER_SD * end_bend / 2
+    root = steep + math.sqrt(steep**2 + curvature)
+    wanted = math.ceil(POINTS_PER_SD * width * root)
     return min(max(wanted, GRID_POINTS_MIN), GRID_POINTS_MAX)
+
+
+def cell_middles(first: float, last: float, count: int) -> Array:
+    """The middles of `count` equal cells of [first, last]: what lies in a cell is drawn as its middle."""
+    edges = np.linspace(first, last, count + 1)
+    return np.asarray((edges[:-1] + edges[1:]) / 2)
 
 
 def person_corners(statistic_range: tuple[int, int], unit_rows: int) -> list[tuple[int, int]]:

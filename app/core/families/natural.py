@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.families.combination import Combination, solve_pair
-from app.core.families.exponential import GridConstants, PublicGrid, grid_size
+from app.core.families.exponential import GridConstants, PublicGrid, cell_middles, grid_size
 from app.core.families.parameters import Parameter
 from app.core.families.priors import Prior
 from app.core.families.spacing import EVEN, Spacing
@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 
 _POINT_BITS = 40
 _PRIOR_PROBES = 2_049
+_BEND_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,12 @@ class NaturalModel:
     def grid(self, rows_max: int, temperature: float) -> PublicGrid:
         first, last = (self.spacing.forward(end) for end in (self.parameter.lower, self.parameter.upper))
         curvature = self.information * temperature * rows_max + self._prior_curvature(first, last)
-        theta = self._points(np.linspace(first, last, grid_size(last - first, curvature**-0.5)))
+        count = grid_size(last - first, curvature, self._end_bend(first, last))
+        theta = self._points(cell_middles(first, last, count))
         eta, partition = self._lattice_forms()
         log_prior = self._log_weight().at(theta)
-        log_prior[[0, -1]] -= np.log(2)
         prior_sum, prior_rows, whole = self._prior_records()
-        rest = log_prior
-        if whole:  # like records already seen, up to a constant and the halved ends
-            rest = np.zeros(len(theta))
-            rest[[0, -1]] -= np.log(2)
+        rest = np.zeros(len(theta)) if whole else log_prior  # like records already seen, up to a constant
         mean = partition.slope(theta) / eta.slope(theta)
         forms = eta.at(theta), partition.at(theta)
         return PublicGrid(theta, *forms, mean, log_prior, prior_sum, prior_rows, rest, temperature)
@@ -96,11 +94,8 @@ class NaturalModel:
         points = grid.theta.tolist()
         power = Fraction(grid.temperature)
         eta, partition = self._lattice_forms()
-        prior = self._log_weight().fixed(points)
-        half = Combination(log=Fraction(1)).fixed([2.0])[0]
-        prior[0] -= half
-        prior[-1] -= half
-        return GridConstants(eta.times(power).fixed(points), partition.times(power).fixed(points), prior)
+        weight = self._log_weight()
+        return GridConstants(*(form.fixed(points) for form in (eta.times(power), partition.times(power), weight)))
 
     def _lattice_forms(self) -> tuple[Combination, Combination]:
         low = Fraction(self.statistic.lower)
@@ -120,7 +115,7 @@ class NaturalModel:
         return float(steps), float(rows), True
 
     def _points(self, phi: Array) -> Array:
-        """θ at each φ, to 40 significant bits so that every platform has the same; ends exact; η rising.
+        """θ at each φ, to 40 significant bits so that every platform has the same; inside the trim; η rising.
 
         Where φ is θ itself nothing is rounded: there is no function to differ in, and bits to lose far from zero.
         """
@@ -128,10 +123,22 @@ class NaturalModel:
         if self.spacing is not EVEN:
             mantissa, exponent = np.frexp(theta)
             theta = np.ldexp(np.round(mantissa * 2.0**_POINT_BITS), exponent - _POINT_BITS)
-        theta[0], theta[-1] = self.parameter.lower, self.parameter.upper
+        theta = theta.clip(self.parameter.lower, self.parameter.upper)
         rising = self.eta.at(theta[[0, -1]])
         ordered: Array = theta if rising[0] < rising[1] else theta[::-1].copy()
         return ordered
+
+    def _end_bend(self, first: float, last: float) -> float:
+        """The largest outward rise of log |dη/dφ| at an end of the range, per unit of φ; 0 where it falls at both.
+
+        The log-density n·(η·t̄ − A) of a posterior that peaks beyond an end has a slope s there: moving t̄ outward by s/(n·η′)
+        gives it that slope, and takes n·t̄·η″, s·η″/η′, off its second derivative.
+        """
+        near = (last - first) / _BEND_PARTS
+        phi = np.array([first, first + near, last - near, last])
+        theta = self.spacing.inverse(phi).clip(self.parameter.lower, self.parameter.upper)
+        steepness = np.log(np.abs(self.eta.slope(theta))) + self.spacing.log_width.at(theta)
+        return max(0.0, float(steepness[1] - steepness[0]) / near, float(steepness[2] - steepness[3]) / near)
 
     def _prior_curvature(self, first: float, last: float) -> float:
         """The largest −d²/dφ² of the log prior in φ: a strong prior narrows every posterior."""

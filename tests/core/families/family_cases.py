@@ -181,13 +181,12 @@ def record_value(model: Model, j: Any) -> Any:
 def exact_tables(model: Model, grid: PublicGrid, statistics: Iterable[tuple[int, int]]) -> Wide:
     """log P(θ_k | Σj, rows) for every statistic, in extended doubles, from the textbook density.
 
-    A point stands for the cell of width dθ/dφ ∝ information^{−½} around it, half of it at either end.
+    A point stands for the cell of width dθ/dφ ∝ information^{−½} around it.
     """
     case = CASES[model.family]
     theta = grid.theta.astype(np.longdouble)
     prior = log_prior(case, model.prior.as_json(), theta, np.log) - case.jeffreys(theta, np.log)
     prior = prior + np.zeros_like(theta)
-    prior[[0, -1]] -= np.log(np.longdouble(2))
     at_zero = case.log_density(record_value(model, 0), theta, np.log)
     slope = case.log_density(record_value(model, 1), theta, np.log) - at_zero
     pairs = np.array(list(statistics), dtype=np.longdouble).reshape(-1, 2)
