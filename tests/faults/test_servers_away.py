@@ -15,7 +15,7 @@ from app.services.runtime import Runtime
 from app.services.watch_rights import check_rights
 from app.storage.migrate import upgrade
 from tests.conftest import Backend
-from tests.faults.restartable_postgres import RestartablePostgres
+from tests.faults.restartable import RestartablePostgres
 from tests.servers.valkey import ValkeyServer
 from tests.services.world import QUESTION, Person, World, kinds_of, new_world, over_http, release_spec, settings_for
 

@@ -1,0 +1,94 @@
+"""The test's side of `fork_server`: real `postern` processes, started in a fraction of a second."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.end_to_end.served import ROOT
+from tests.servers.process import fresh_folder
+
+END_S = 20.0
+
+
+class Forked:
+    """One process, known by its id; it is a child of the fork server."""
+
+    def __init__(self, pid: int, log: Path) -> None:
+        self.pid = pid
+        self._log = log
+
+    @property
+    def alive(self) -> bool:
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    @property
+    def frozen(self) -> bool:
+        """Stopped by a signal, as /proc tells."""
+        with contextlib.suppress(OSError):
+            return Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+        return False
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        deadline = time.monotonic() + END_S
+        while self.alive:
+            assert time.monotonic() < deadline, "a killed process is still there"
+            time.sleep(0.002)
+
+
+class ForkServer:
+    """Killed or closed, it takes everything it forked along."""
+
+    def __init__(self, bytecode: Path) -> None:
+        self._folder = fresh_folder("postern-forks-")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("POSTERN_", "PYTEST_"))}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.fork_server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=inherited | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(bytecode)},
+        )
+        self._started = 0
+        assert self._answer() == "ready"
+
+    def start(self, environment: Mapping[str, str], *arguments: str) -> Forked:
+        self._started += 1
+        log = self._folder / f"{self._started}-{arguments[0]}.log"
+        wanted = {"arguments": arguments, "environment": dict(environment), "log": str(log)}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(wanted) + "\n")
+        self._process.stdin.flush()
+        return Forked(int(self._answer()), log)
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=END_S)
+        self._process.stdout.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
