@@ -25,6 +25,7 @@ PosternError
 │   ├── ReleaseWithdrawn         release_withdrawn
 │   └── BudgetExhausted          budget_exhausted
 ├── Unavailable                  unavailable (retry later), too_busy
+│   └── LedgerUntrusted          ledger_untrusted (history was lost or changed: a person has to decide)
 ├── IntegrityFailure             integrity_failure (ledger does not verify)
 └── NumericalFailure             numerical_failure (NaN or infinity: refuse the release)
 
@@ -200,13 +201,22 @@ class Unavailable(PosternError):
 
     code = "unavailable"
 
-    def __init__(self, detail: str, retry_after_s: int = 1) -> None:
-        super().__init__(detail)
+    def __init__(self, detail: str, retry_after_s: int = 1, **facts: Any) -> None:
+        super().__init__(detail, **facts)
         self.retry_after_s = retry_after_s
 
 
 class TooBusy(Unavailable):
     code = "too_busy"
+
+
+class LedgerUntrusted(Unavailable):
+    """The ledger is not the one known from before. Nothing is charged on it until a person has decided."""
+
+    code = "ledger_untrusted"
+
+    def __init__(self, detail: str, **facts: Any) -> None:
+        super().__init__(detail, 60, **facts)
 
 
 class IntegrityFailure(PosternError):

@@ -67,6 +67,9 @@ class Settings(BaseSettings):
         default=(), description=f"absolute directories separated by {os.pathsep!r} or ','"
     )
     signing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
+    verifying_keys: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="public keys of 64 hexadecimal digits separated by ','"
+    )
     host: str = Field(default="127.0.0.1", pattern=r"^\S+$", description="a host name or an address")
     port: int = Field(default=8000, ge=0, le=65_535, description="a whole number from 0 to 65535 (0 picks a free port)")
     log_level: Literal["debug", "info", "warning", "error", "critical"] = Field(
@@ -160,6 +163,18 @@ class Settings(BaseSettings):
             if data_dir is not None and data_dir.resolve().is_relative_to(root):
                 raise ValueError(f"directories that do not contain {PREFIX}DATA_DIR")
         return resolved
+
+    @field_validator("verifying_keys", mode="before")
+    @classmethod
+    def _split_keys(cls, value: Any) -> Any:
+        return tuple(filter(None, re.split(r"[\s,]+", value))) if isinstance(value, str) else value
+
+    @field_validator("verifying_keys")
+    @classmethod
+    def _hexadecimal(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(r"[0-9a-fA-F]{64}", key) for key in keys):
+            raise ValueError("public keys of 64 hexadecimal digits separated by ','")
+        return keys
 
     @field_validator("log_level", "log_format", mode="before")
     @classmethod

@@ -52,6 +52,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "internal": (500, "Something went wrong on our side"),
     "integrity_failure": (500, "The ledger does not verify"),
     "unavailable": (503, "Something this needs is away; try again later"),
+    "ledger_untrusted": (503, "The ledger cannot be trusted, so nothing is charged on it"),
     "too_busy": (503, "Too much work at once; try again later"),
 }
 

@@ -1,4 +1,4 @@
-"""Whether this process can do its work: database, migrations, Redis if configured."""
+"""Whether this process can do its work: database, migrations, ledger, Redis if configured."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,10 @@ from app.services.runtime import Runtime
 from app.storage.migrate import is_current
 
 REQUIRED = ("database", "migrations")
-"""Redis is not among them: without it answers stay correct and budgets safe, only slower (ADR 0007)."""
+"""Redis is not among them: without it answers stay correct and budgets safe, only slower (ADR 0007).
+
+Neither is the ledger: a process that refuses to charge still serves what was published before the fault (ADR 0011).
+"""
 
 
 def is_ready(checks: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -26,6 +29,9 @@ async def check_readiness(runtime: Runtime) -> dict[str, dict[str, Any]]:
     except Unavailable:
         checks["database"] = {"ok": False, "detail": "does not answer"}
         checks["migrations"] = {"ok": False, "detail": "unknown while the database is away"}
+    fault = runtime.notary.fault
+    detail = "trusted" if fault is None else f"{fault.name}: {fault.detail}; nothing is charged. {fault.advice}"
+    checks["ledger"] = {"ok": fault is None, "detail": detail}
     if runtime.settings.redis_url is not None:
         answers = await runtime.cache.ping()
         detail = "answers" if answers else "does not answer; answers stay correct, only slower"

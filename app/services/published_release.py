@@ -6,6 +6,7 @@ import numpy as np
 
 from app.core.decisions import SampleSet
 from app.errors import IntegrityFailure
+from app.services.ledger_trust import require_servable
 from app.services.principals import Reader
 from app.services.runtime import ReadingRight, Runtime
 from app.services.stored_models import stored_model
@@ -38,6 +39,7 @@ async def _read_right(runtime: Runtime, reader: Reader, release_id: str) -> Read
     generation = runtime.rights.generation
     async with runtime.database.read() as connection:
         release = await find_release(connection, reader, release_id)
+        await require_servable(runtime, connection, release_id)
         right = ReadingRight(await readable_samples(connection, reader, release))
     runtime.readings.put((reader.id, reader.role, release_id), right, generation)
     return right

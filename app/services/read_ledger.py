@@ -5,11 +5,13 @@ import json
 from app.core.privacy import ORDERS
 from app.errors import NotFound
 from app.ledger.entry import Entry
+from app.ledger.signed_head import ALGORITHM
 from app.services.principals import Overseer
 from app.services.runtime import Runtime
 from app.services.views import LedgerEntryView, LedgerHeadView, Page
 from app.services.visibility import may_see_dataset
 from app.storage import accounts, ledger_book
+from app.storage.ledger_heads import read_stored
 
 
 async def read_ledger(
@@ -25,9 +27,23 @@ async def read_ledger(
 
 
 async def read_head(runtime: Runtime) -> LedgerHeadView:
+    """The signed head; `public_key` only where this process trusts the key, whatever the database says."""
     async with runtime.database.read() as connection:
-        head = await ledger_book.head(connection)
-    return LedgerHeadView(head.sequence, head.digest.hex(), runtime.clock())
+        stored = await read_stored(connection)
+    head, signed = stored.head, stored.signed
+    if signed is None:
+        return LedgerHeadView(head.sequence, head.digest.hex(), None)
+    public = runtime.notary.keys.trusted.publics().get(signed.key_id)
+    return LedgerHeadView(
+        sequence=head.sequence,
+        digest=head.digest.hex(),
+        at_us=signed.at_us,
+        ledger=signed.ledger,
+        algorithm=ALGORITHM,
+        key_id=signed.key_id,
+        public_key=None if public is None else public.hex(),
+        signature=signed.signature.hex(),
+    )
 
 
 def _view(entry: Entry, order: float | None) -> LedgerEntryView:

@@ -1,10 +1,14 @@
-"""At every start: wipe what a crash left on disk. Unfinished releases resolve themselves when their lease runs out."""
+"""At every start: compare the ledger with what was seen before, and wipe what a crash left on disk.
+
+Unfinished releases resolve themselves when their lease runs out.
+"""
 
 import asyncio
 
 import structlog
 
 from app.services.runtime import Runtime
+from app.services.watch_ledger import check_ledger_on_start
 from app.services.wipe_uploads import wipe_used_uploads
 from app.storage import datasets, releases
 
@@ -13,6 +17,7 @@ log = structlog.get_logger("postern.recover")
 
 async def recover_on_start(runtime: Runtime) -> None:
     """Candidates are listed before the database is read: an upload finishing meanwhile is never mistaken for remains."""
+    await check_ledger_on_start(runtime)
     candidates = await asyncio.to_thread(runtime.uploads.unclaimed)
     async with runtime.database.read() as connection:
         known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}

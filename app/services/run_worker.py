@@ -25,6 +25,7 @@ async def run_worker(runtime: Runtime, *, stop: asyncio.Event) -> None:
             wake.clear()
             pause = POLL_S
             try:
+                runtime.notary.require_trust()
                 while not stop.is_set() and await run_next_release(runtime):
                     pass
             except PosternError as error:

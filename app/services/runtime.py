@@ -15,6 +15,9 @@ from app.settings import Settings
 from app.sources.uploads import UploadStore
 from app.storage.cache import Cache, open_cache
 from app.storage.engine import Database
+from app.storage.notary import OPTION, Notary
+from app.storage.signing_keys import Keys, load_keys
+from app.storage.witnesses import Witnesses, open_witnesses
 
 COMPUTATIONS_MAX = 2
 CACHE_FAILURES = Counter("postern_cache_failures_total", "Cache calls that failed and were served without it", ["call"])
@@ -49,11 +52,14 @@ class Runtime:
     keys: RightsTable[VerifiedKey]
     readings: RightsTable[ReadingRight]
     warm: WarmMemory
+    notary: Notary
+    witnesses: Witnesses
     clock: Callable[[], int]
     random_bytes: Callable[[int], bytes]
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
 
     async def close(self) -> None:
+        await self.witnesses.close()
         await self.cache.close()
         await self.database.dispose()
 
@@ -62,15 +68,26 @@ async def open_runtime(settings: Settings) -> Runtime:
     """Creates the data directory; opens database and cache lazily, so an absent server shows at first use."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     rights = Rights(settings.stale_rights_s)
+    notary = Notary(lambda: _keys(settings))
+    database = Database.open(settings.database_url, options={OPTION: notary})
+    witnesses = open_witnesses(settings.data_dir, database.url, settings.redis_url)
+    notary.pinned = frozenset(filter(None, [witnesses.disk.pinned(witnesses.place)]))
     return Runtime(
         settings=settings,
-        database=Database.open(settings.database_url),
+        database=database,
         cache=open_cache(settings.redis_url, on_failure=lambda call: CACHE_FAILURES.labels(call).inc()),
         uploads=UploadStore(settings.data_dir / "uploads", settings.upload_bytes_max),
         rights=rights,
         keys=RightsTable(rights),
         readings=RightsTable(rights),
         warm=WarmMemory(),
+        notary=notary,
+        witnesses=witnesses,
         clock=lambda: time.time_ns() // 1_000,
         random_bytes=os.urandom,
     )
+
+
+def _keys(settings: Settings) -> Keys:
+    secret = None if settings.signing_key is None else settings.signing_key.get_secret_value()
+    return load_keys(settings.data_dir, secret, settings.verifying_keys)

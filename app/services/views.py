@@ -140,9 +140,24 @@ class LedgerEntryView:
 
 @dataclass(frozen=True, slots=True)
 class LedgerHeadView:
+    """`at_us` is when the head was signed. Everything from `ledger` on is None before the first signature."""
+
     sequence: int
     digest: str
     at_us: int | None
+    ledger: str | None = None
+    algorithm: str | None = None
+    key_id: str | None = None
+    public_key: str | None = None
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFaultView:
+    name: str
+    sequence: int | None
+    detail: str
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +167,6 @@ class VerificationView:
     head: str
     first_bad_sequence: int | None
     reason: str | None
+    signature: str = "none"
+    key_id: str | None = None
+    faults: list[LedgerFaultView] = field(default_factory=list)

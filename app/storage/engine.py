@@ -10,7 +10,7 @@ accounts in sorted order and the ledger's head last.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import Any
 
@@ -50,8 +50,10 @@ logging.getLogger("aiosqlite").setLevel(logging.WARNING)
 class Database:
     """One pool for a process. Used from one event loop."""
 
-    def __init__(self, url: URL, engine: AsyncEngine) -> None:
+    def __init__(self, url: URL, engine: AsyncEngine, options: Mapping[str, Any] | None = None) -> None:
+        """`options` travel with every connection: who signs for this process, for one."""
         self.url = url
+        engine = engine.execution_options(**(options or {}))
         self.is_sqlite = is_sqlite(url)
         self._engine = engine
         self._write_lock: AbstractAsyncContextManager[Any] = asyncio.Lock() if self.is_sqlite else nullcontext()
@@ -63,11 +65,11 @@ class Database:
             self._writers = engine
 
     @classmethod
-    def open(cls, url: str, *, pool_size: int = 10) -> "Database":
+    def open(cls, url: str, *, pool_size: int = 10, options: Mapping[str, Any] | None = None) -> "Database":
         """Connects lazily: a database that is away is noticed by the first use, as `Unavailable`."""
         parsed = parse_database_url(url)
         engine = _sqlite(parsed, pool_size) if is_sqlite(parsed) else _postgres(parsed, pool_size)
-        return cls(parsed, engine)
+        return cls(parsed, engine, options)
 
     async def dispose(self) -> None:
         await self._engine.dispose()

@@ -7,12 +7,15 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
-from app.ledger.amounts import Amounts
+from app.ledger.amounts import ZERO, Amounts
 from app.ledger.entry import Entry, Head
-from app.ledger.hash_chain import seal
+from app.ledger.hash_chain import GENESIS, seal
 from app.ledger.posting import Posting
+from app.ledger.trust import TrustFault
 from app.ledger.verification import Verification, Verifier
 from app.storage.accounts import account_of, account_values, curve_of, curve_text
+from app.storage.ledger_heads import read_stored, signature_values
+from app.storage.notary import notary_of, untrusted
 from app.storage.paging import Page, decode_cursor, page_of
 from app.storage.tables import accounts, ledger_entries, ledger_head
 
@@ -24,20 +27,44 @@ async def post(connection: AsyncConnection, posting: Posting) -> Entry:
 
     The account is written only over the revision the posting was made from, so a posting made without the
     account's lock fails here instead of losing somebody's charge. The head is locked last and held until the
-    commit: lines of all accounts form one sequence.
+    commit: lines of all accounts form one sequence. With a notary the head is checked before and signed after.
+    Raises LedgerUntrusted.
     """
     await _save(connection, posting)
-    before = await _lock_head(connection)
-    entry = seal(posting, before)
+    before = await read_stored(connection, lock=True)
+    notary = notary_of(connection)
+    if notary is not None:
+        notary.check_continues(before)
+        if before.signed is None and before.head != GENESIS:
+            await _check_unsigned(connection)
+    elif before.signed is not None:
+        raise IntegrityFailure("a signed ledger can only be continued with its key")
+    entry = seal(posting, before.head)
+    values: dict[str, Any] = {"sequence": entry.sequence, "digest": entry.digest}
+    if notary is not None:
+        values |= signature_values(notary.sign(before, Head(entry.sequence, entry.digest), entry.at_us))
     await connection.execute(insert(ledger_entries).values(_values(entry)))
-    moved = update(ledger_head).where(ledger_head.c.sequence == before.sequence)
-    await connection.execute(moved.values(sequence=entry.sequence, digest=entry.digest))
+    moved = update(ledger_head).where(ledger_head.c.sequence == before.head.sequence)
+    await connection.execute(moved.values(values))
     return entry
 
 
+async def _check_unsigned(connection: AsyncConnection) -> None:
+    """Before the first signature under a ledger from an earlier version: all of it has to verify, once.
+
+    The posting at hand has saved its account already, so accounts are not compared here; starts compare them.
+    """
+    verifier = Verifier()
+    async for entry in stream(connection):
+        if not verifier.feed(entry):
+            break
+    found = verifier.result(await head(connection))
+    if not found.ok:
+        raise untrusted(TrustFault(str(found.reason), f"line {found.first_bad} does not verify", found.count))
+
+
 async def head(connection: AsyncConnection) -> Head:
-    row = (await connection.execute(select(ledger_head))).one()
-    return Head(row.sequence, bytes(row.digest))
+    return (await read_stored(connection)).head
 
 
 async def outstanding(connection: AsyncConnection, account_id: str, release_id: str) -> Amounts | None:
@@ -77,14 +104,28 @@ async def stream(connection: AsyncConnection, *, after: int = 0) -> AsyncIterato
 
     Batches by sequence rather than a server's cursor, which a reader who stops half-way would leave open.
     """
-    ordered = select(ledger_entries).order_by(ledger_entries.c.sequence).limit(_BATCH)
     while True:
-        rows = (await connection.execute(ordered.where(ledger_entries.c.sequence > after))).all()
-        for row in rows:
-            yield _entry(row)
-        if len(rows) < _BATCH:
+        batch = await read_batch(connection, after=after)
+        for entry in batch:
+            yield entry
+        if len(batch) < _BATCH:
             return
-        after = rows[-1].sequence
+        after = batch[-1].sequence
+
+
+async def read_batch(connection: AsyncConnection, *, after: int) -> list[Entry]:
+    """The next few hundred lines; fewer only at the end."""
+    ordered = select(ledger_entries).order_by(ledger_entries.c.sequence).limit(_BATCH)
+    return [_suspect(row) for row in await connection.execute(ordered.where(ledger_entries.c.sequence > after))]
+
+
+def _suspect(row: Row[Any]) -> Entry:
+    """A line that may have been tampered with: what cannot even be read gets a digest that fits nothing."""
+    try:
+        return _entry(row)
+    except (ValueError, TypeError, IntegrityFailure):
+        previous = bytes(row.previous)
+        return Entry(row.sequence, row.account_id, row.kind, row.release_id, ZERO, ZERO, "{}", "", "", 0, previous, b"")
 
 
 async def verify_book(connection: AsyncConnection) -> Verification:
@@ -118,11 +159,6 @@ async def _save(connection: AsyncConnection, posting: Posting) -> None:
     )
     if (await connection.execute(statement)).rowcount != 1:
         raise IntegrityFailure("the account changed since it was read; it has to be locked first")
-
-
-async def _lock_head(connection: AsyncConnection) -> Head:
-    row = (await connection.execute(select(ledger_head).with_for_update(key_share=True))).one()
-    return Head(row.sequence, bytes(row.digest))
 
 
 def _values(entry: Entry) -> dict[str, Any]:

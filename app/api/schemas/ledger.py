@@ -47,20 +47,53 @@ class LedgerPage(PageOf):
     items: list[LedgerEntry]
 
 
+HEAD: JsonDict = {
+    "sequence": 7,
+    "digest": _DIGEST,
+    "at": "2026-03-01T09:30:00.000000Z",
+    "ledger": "led_1f0c8a54d6f94c0b8f3d7a2e5b6c9d10",
+    "algorithm": "ed25519",
+    "key_id": "5f1d3a0c9b7e2468",
+    "public_key": "3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29",
+    "signature": "0" * 128,
+}
+
+
 class LedgerHead(Answer):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"sequence": 7, "digest": _DIGEST, "at": "2026-03-01T09:30:00.000000Z"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [HEAD]})
 
     sequence: Count
     digest: str
-    at: Time | None = Field(validation_alias="at_us")
+    at: Time | None = Field(validation_alias="at_us", description="When it was signed.")
+    ledger: str | None = Field(description="The ledger's own id: heads of two installations never mix.")
+    algorithm: str | None
+    key_id: str | None
+    public_key: str | None = Field(description="Hexadecimal; null if this service does not trust the key.")
+    signature: str | None = Field(description="Hexadecimal, over the statement in docs/ledger.md; null if unsigned.")
+
+
+class LedgerFault(Answer):
+    name: str = Field(description="edited, deleted, inserted, reordered, truncated, replaced, rolled_back, …")
+    sequence: int | None
+    detail: str
+    advice: str
 
 
 class Verification(Answer):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"ok": True, "entries": 7, "head": _DIGEST, "first_bad_sequence": None, "reason": None}]
+            "examples": [
+                {
+                    "ok": True,
+                    "entries": 7,
+                    "head": _DIGEST,
+                    "first_bad_sequence": None,
+                    "reason": None,
+                    "signature": "valid",
+                    "key_id": "5f1d3a0c9b7e2468",
+                    "faults": [],
+                }
+            ]
         }
     )
 
@@ -68,4 +101,7 @@ class Verification(Answer):
     entries: Count
     head: str
     first_bad_sequence: int | None
-    reason: str | None
+    reason: str | None = Field(description="The name of the first fault.")
+    signature: str = Field(description="valid, invalid or none.")
+    key_id: str | None
+    faults: list[LedgerFault]

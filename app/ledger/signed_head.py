@@ -1,0 +1,155 @@
+"""Who vouches for the end of the chain.
+
+A chain proves that its middle was not changed, never that its end is the end: whoever drops the last lines, or writes
+all of them anew, leaves a chain that verifies. So the head is signed (Ed25519, RFC 8032) with a key the database does
+not hold. The signed statement starts with a domain tag and a version, then the ledger's own random id, the sequence,
+the digest and the time, each as a 4-byte big-endian length and that many bytes: a signature given to one ledger, or
+for one purpose, says nothing about another.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from app.errors import InvalidInput
+from app.ledger.entry import Head
+
+ALGORITHM = "ed25519"
+STATEMENT_VERSION = 1
+PUBLIC_KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+
+_HEAD = b"postern/ledger/head"
+_ACT = b"postern/ledger/act"
+_SEED = b"postern/ledger/signing-key/1"
+_KEY_ID = b"postern/ledger/key-id/1"
+_INTEGER = struct.Struct(">q")
+_LENGTH = struct.Struct(">I")
+
+ActKind = Literal["adopted", "rotated", "accepted"]
+ACT_KINDS: tuple[ActKind, ...] = get_args(ActKind)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHead:
+    """`key_id` says which key to try; only `Keyring.vouches` says whether to believe it."""
+
+    ledger: str
+    head: Head
+    at_us: int
+    key_id: str
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something done to the head without a line: first signature, another key, a head accepted by hand."""
+
+    number: int
+    kind: ActKind
+    ledger: str
+    head: Head
+    actor: str
+    reason: str
+    at_us: int
+    key_id: str
+    signature: bytes
+
+
+def head_statement(ledger: str, head: Head, at_us: int) -> bytes:
+    return _statement(
+        _HEAD,
+        _INTEGER.pack(STATEMENT_VERSION),
+        ledger.encode(),
+        _INTEGER.pack(head.sequence),
+        head.digest,
+        _INTEGER.pack(at_us),
+    )
+
+
+def act_statement(number: int, kind: str, ledger: str, head: Head, actor: str, reason: str, at_us: int) -> bytes:
+    return _statement(
+        _ACT,
+        _INTEGER.pack(STATEMENT_VERSION),
+        ledger.encode(),
+        _INTEGER.pack(number),
+        kind.encode(),
+        _INTEGER.pack(head.sequence),
+        head.digest,
+        actor.encode(),
+        reason.encode(),
+        _INTEGER.pack(at_us),
+    )
+
+
+def key_id_of(public: bytes) -> str:
+    return hashlib.sha256(_KEY_ID + public).hexdigest()[:16]
+
+
+class SigningKey:
+    """Derived from a secret text, so that one setting fits every process; it does not print."""
+
+    def __init__(self, secret: str) -> None:
+        self._private = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(_SEED + b"\0" + secret.encode()).digest())
+        self.public = self._private.public_key().public_bytes_raw()
+        self.id = key_id_of(self.public)
+
+    def sign_head(self, ledger: str, head: Head, at_us: int) -> SignedHead:
+        return SignedHead(ledger, head, at_us, self.id, self._private.sign(head_statement(ledger, head, at_us)))
+
+    def sign_act(
+        self, number: int, kind: ActKind, ledger: str, head: Head, *, actor: str, reason: str, at_us: int
+    ) -> Act:
+        signature = self._private.sign(act_statement(number, kind, ledger, head, actor, reason, at_us))
+        return Act(number, kind, ledger, head, actor, reason, at_us, self.id, signature)
+
+
+class Keyring:
+    """Public keys believed here. Where they come from is never the database they are used on."""
+
+    def __init__(self, publics: Iterable[bytes]) -> None:
+        self._keys = {key_id_of(public): Ed25519PublicKey.from_public_bytes(public) for public in publics}
+
+    def __contains__(self, key_id: str) -> bool:
+        return key_id in self._keys
+
+    def publics(self) -> Mapping[str, bytes]:
+        return {key_id: key.public_bytes_raw() for key_id, key in self._keys.items()}
+
+    def vouches(self, signed: SignedHead) -> bool:
+        statement = head_statement(signed.ledger, signed.head, signed.at_us)
+        return self._verifies(signed.key_id, signed.signature, statement)
+
+    def vouches_for_act(self, act: Act) -> bool:
+        statement = act_statement(act.number, act.kind, act.ledger, act.head, act.actor, act.reason, act.at_us)
+        return self._verifies(act.key_id, act.signature, statement)
+
+    def _verifies(self, key_id: str, signature: bytes, statement: bytes) -> bool:
+        key = self._keys.get(key_id)
+        if key is None:
+            return False
+        try:
+            key.verify(signature, statement)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def parse_public_key(text: str) -> bytes:
+    """64 hexadecimal digits, as `postern ledger head` prints them."""
+    try:
+        public = bytes.fromhex(text.strip())
+    except ValueError:
+        public = b""
+    if len(public) != PUBLIC_KEY_BYTES:
+        raise InvalidInput("public_key", f"{2 * PUBLIC_KEY_BYTES} hexadecimal digits")
+    return public
+
+
+def _statement(*fields: bytes) -> bytes:
+    return b"".join(_LENGTH.pack(len(field)) + field for field in fields)

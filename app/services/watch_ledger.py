@@ -1,0 +1,185 @@
+"""Start and background: is this the ledger known from before, and does somebody outside the database know its head."""
+
+import asyncio
+import time
+
+import structlog
+
+from app.errors import Unavailable
+from app.ledger.entry import Head
+from app.ledger.hash_chain import GENESIS
+from app.ledger.signed_head import ActKind, SignedHead
+from app.ledger.trust import TrustFault
+from app.services.ledger_trust import Look, distrust, look
+from app.services.runtime import Runtime
+from app.services.verify_lines import AT_START_MAX, verify_all, verify_links
+from app.services.waiting import wait_for_any
+from app.storage import ledger_heads
+from app.storage.ledger_heads import read_stored, sign_stored
+from app.storage.notary import new_ledger_id
+
+POLL_S = 1.0
+LOOK_S = 10.0
+PASS_S = 6 * 3600.0
+TAIL = 1_000
+"""Lines checked at the start of a long ledger without a checkpoint; the background does the rest."""
+
+log = structlog.get_logger("postern.ledger")
+
+
+async def check_ledger_on_start(runtime: Runtime) -> None:
+    """Find faults by name; without any, sign what is not signed by this key yet and remember the head.
+
+    A fault does not stop the start: the service then refuses to charge (`ledger_untrusted`) and says what to do.
+    """
+    found = await look(runtime)
+    fault = found.fault or await _check_lines(runtime, found)
+    if fault is not None:
+        distrust(runtime, fault, found.acts)
+        return
+    signed = found.stored.signed
+    if signed is None and found.stored.head != GENESIS:
+        await _sign(runtime, "adopted", "first start with a key: the whole chain was verified")
+    elif signed is not None and signed.key_id != runtime.notary.keys.signing.id:
+        await _sign(runtime, "rotated", f"signed by {signed.key_id} before")
+    await remember_head(runtime)
+
+
+async def _check_lines(runtime: Runtime, found: Look) -> TrustFault | None:
+    head = found.stored.head
+    if found.stored.signed is None or head.sequence <= AT_START_MAX:
+        passed = await verify_all(runtime.database)
+        if passed.fault is None and found.stored.signed is not None:
+            await _keep_checkpoint(runtime, passed.head.sequence, passed.head.digest)
+        return passed.fault
+    start = None if found.checkpoint is None else found.checkpoint.head
+    if start is None or head.sequence - start.sequence > AT_START_MAX:
+        sequence = head.sequence - TAIL
+        async with runtime.database.read() as connection:
+            digests = await ledger_heads.digests_at(connection, [sequence])
+        if sequence not in digests:
+            return TrustFault("deleted", f"line {sequence} is missing", 0, sequence)
+        start = Head(sequence, digests[sequence])
+    return (await verify_links(runtime.database, start)).fault
+
+
+async def _sign(runtime: Runtime, kind: ActKind, reason: str) -> None:
+    """Under the lock of the head, and only if it is still as it was judged: another process may have been faster."""
+    notary = runtime.notary
+    own = notary.keys.signing
+    async with runtime.database.write() as connection:
+        stored = await read_stored(connection, lock=True)
+        if stored.signed is not None and (kind == "adopted" or stored.signed.key_id == own.id):
+            return
+        if stored.signed is not None and not notary.vouches(stored.signed):
+            return
+        ledger = new_ledger_id() if stored.signed is None else stored.signed.ledger
+        signed = own.sign_head(ledger, stored.head, runtime.clock())
+        await sign_stored(connection, signed)
+        await ledger_heads.record_act(connection, own, kind, signed, actor="start", reason=reason)
+    log.info("head signed", kind=kind, sequence=signed.head.sequence, key=own.id)
+
+
+async def remember_head(runtime: Runtime) -> SignedHead | None:
+    """The committed head, if somebody vouches for it, is kept on disk and told to Redis."""
+    async with runtime.database.read() as connection:
+        stored, acts = await read_stored(connection), await ledger_heads.last_act(connection)
+    signed = stored.signed
+    if signed is None or not runtime.notary.vouches(signed):
+        return None
+    await runtime.witnesses.keep(signed, acts)
+    await runtime.witnesses.tell_redis(signed, acts)
+    runtime.notary.saw(signed)
+    return signed
+
+
+async def watch_ledger(runtime: Runtime, *, stop: asyncio.Event) -> None:
+    """Until `stop`: keep the head within a second, look at everything every ten, go through all lines a few times a day."""
+    through = asyncio.create_task(_go_through(runtime))
+    looked_at = time.monotonic()
+    try:
+        while not stop.is_set():
+            if through.done():
+                through.result()
+            try:
+                due = time.monotonic() - looked_at >= LOOK_S
+                if await tick(runtime, full=due) or due:
+                    looked_at = time.monotonic()
+            except Unavailable:
+                log.warning("the ledger could not be looked at")
+            await wait_for_any(POLL_S, stop)
+    finally:
+        through.cancel()
+        await asyncio.gather(through, return_exceptions=True)
+
+
+async def tick(runtime: Runtime, *, full: bool = False) -> bool:
+    """One cheap comparison; True if it led to a whole look. Heads that moved are kept."""
+    notary = runtime.notary
+    async with runtime.database.read() as connection:
+        stored, acts = await read_stored(connection), await ledger_heads.last_act(connection)
+    if notary.fault is not None:
+        if acts > notary.fault_acts:
+            await _look_again(runtime)
+            return True
+        return False
+    signed, seen = stored.signed, notary.seen
+    moved_back = seen is not None and (signed is None or signed.head.sequence < seen.head.sequence)
+    unvouched = signed is not None and not notary.vouches(signed)
+    if full or moved_back or unvouched:
+        await _look_again(runtime)
+        return True
+    if signed is not None and signed != seen:
+        await runtime.witnesses.keep(signed, acts)
+        await runtime.witnesses.tell_redis(signed, acts)
+        notary.saw(signed)
+    return False
+
+
+async def _look_again(runtime: Runtime) -> None:
+    """A fault stays until a person accepted a head after it was found, or the process starts anew."""
+    notary = runtime.notary
+    found = await look(runtime)
+    if notary.fault is not None and found.acts > notary.fault_acts:
+        passed = await verify_all(runtime.database)
+        fault = found.fault or passed.fault
+        if fault is None:
+            log.warning("trusting the ledger again after a head was accepted", sequence=passed.head.sequence)
+            notary.trust_again()
+            runtime.rights.forget()
+    else:
+        fault = found.fault
+        if fault is None and notary.seen is not None and found.stored.head.sequence < notary.seen.head.sequence:
+            detail = f"the database went back from line {notary.seen.head.sequence} to {found.stored.head.sequence}"
+            fault = TrustFault("rolled_back", detail, found.stored.head.sequence)
+    if fault is not None and notary.fault is None:
+        distrust(runtime, fault, found.acts)
+    if notary.fault is None:
+        await remember_head(runtime)
+
+
+async def _go_through(runtime: Runtime) -> None:
+    """The background pass; its end is remembered as the place from which the next start goes on."""
+    while True:
+        await asyncio.sleep(POLL_S)
+        try:
+            if runtime.notary.fault is None:
+                passed = await verify_all(runtime.database, gentle=True)
+                if passed.fault is not None:
+                    async with runtime.database.read() as connection:
+                        distrust(runtime, passed.fault, await ledger_heads.last_act(connection))
+                else:
+                    await _keep_checkpoint(runtime, passed.head.sequence, passed.head.digest)
+        except Unavailable:
+            continue
+        await asyncio.sleep(PASS_S)
+
+
+async def _keep_checkpoint(runtime: Runtime, sequence: int, digest: bytes) -> None:
+    async with runtime.database.read() as connection:
+        stored = await read_stored(connection)
+    if stored.signed is None or sequence == 0:
+        return
+    head = Head(sequence, digest)
+    signed = runtime.notary.keys.signing.sign_head(stored.signed.ledger, head, runtime.clock())
+    await asyncio.to_thread(runtime.witnesses.disk.keep_checkpoint, signed)

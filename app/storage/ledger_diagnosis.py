@@ -1,0 +1,34 @@
+"""What was done to a chain, from where it breaks and from what the lines around still say about each other.
+
+Every line names the one before by digest, and both columns are unique and indexed, so the true successor of the last
+sound line is found wherever it was moved, in one look-up.
+"""
+
+from sqlalchemy import exists, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.ledger.entry import Head
+from app.storage.tables import ledger_entries, ledger_head
+
+
+async def name_tampering(connection: AsyncConnection, sound: Head, target: Head) -> str:
+    """The line after `sound` is not as it should be, in a ledger whose head is `target`.
+
+    `truncated` nothing follows · `deleted` it is gone · `reordered` it stands elsewhere, or another genuine line
+    stands here · `inserted` a line that nothing refers to stands here · `edited` it is here, and says something else.
+    """
+    lines = ledger_entries.c
+    here = (await connection.execute(select(ledger_entries).where(lines.sequence == sound.sequence + 1))).one_or_none()
+    heir = (await connection.execute(select(lines.sequence).where(lines.previous == sound.digest))).scalar_one_or_none()
+    if here is None:
+        if heir is not None:
+            return "reordered"
+        later = exists().where(lines.sequence > sound.sequence)
+        return "deleted" if (await connection.execute(select(later))).scalar_one() else "truncated"
+    if bytes(here.previous) == sound.digest:
+        return "edited"
+    referred = exists().where(lines.previous == here.digest)
+    is_head = exists().where(ledger_head.c.digest == here.digest)
+    if (await connection.execute(select(referred | is_head))).scalar_one():
+        return "reordered" if heir is not None else "deleted"
+    return "inserted" if heir is not None else "edited"

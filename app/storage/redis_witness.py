@@ -1,0 +1,72 @@
+"""The last head seen, in Redis: a witness on another machine. Soft like every use of Redis, and only forward.
+
+A script compares and replaces in one step, so processes that race leave the newer head: by acts, then by sequence.
+Keys live a quarter of a year after their last use. Redis lost or emptied is a witness lost, never a false alarm.
+"""
+
+from collections.abc import Awaitable
+from typing import Any, TypeVar, cast
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from app.ledger.head_record import decode_witness, encode_witness
+from app.ledger.signed_head import SignedHead
+
+T = TypeVar("T")
+
+LIFETIME_S = 90 * 86_400
+TIMEOUT_S = 0.25
+_ADVANCE = """
+local acts, sequence = tonumber(ARGV[1]), tonumber(ARGV[2])
+local known = redis.call('HMGET', KEYS[1], 'acts', 'sequence')
+local known_acts, known_sequence = tonumber(known[1]), tonumber(known[2])
+if not known_acts or not known_sequence or acts > known_acts
+   or (acts == known_acts and sequence > known_sequence) then
+  redis.call('HSET', KEYS[1], 'acts', ARGV[1], 'sequence', ARGV[2], 'body', ARGV[3])
+end
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+"""
+
+
+class RedisWitness:
+    """Never raises because Redis is away: then it knows nothing."""
+
+    def __init__(self, url: str, *, namespace: str = "postern:v1") -> None:
+        self._client: Redis = Redis.from_url(
+            url,
+            socket_timeout=TIMEOUT_S,
+            socket_connect_timeout=TIMEOUT_S,
+            max_connections=4,
+            retry=Retry(NoBackoff(), 0),
+        )
+        self._namespace = namespace
+
+    async def pinned(self, place: str) -> str | None:
+        found = await self._softly(self._client.get(self._key("place", place)))
+        return found.decode(errors="replace") if isinstance(found, bytes) else None
+
+    async def pin(self, place: str, ledger: str) -> None:
+        await self._softly(self._client.set(self._key("place", place), ledger, ex=LIFETIME_S))
+
+    async def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
+        found = await self._softly(self._client.hget(self._key("head", ledger), "body"))
+        return decode_witness(found) if isinstance(found, bytes) else None
+
+    async def advance(self, signed: SignedHead, acts: int) -> None:
+        key, body = self._key("head", signed.ledger), encode_witness(signed, acts)
+        await self._softly(self._client.eval(_ADVANCE, 1, key, acts, signed.head.sequence, body, LIFETIME_S))
+
+    async def close(self) -> None:
+        await self._softly(self._client.aclose())
+
+    def _key(self, kind: str, name: str) -> str:
+        return f"{self._namespace}:ledger:{kind}:{name}"
+
+    async def _softly(self, call: Any) -> Any:
+        try:
+            return await cast("Awaitable[Any]", call)
+        except (RedisError, OSError, TimeoutError):
+            return None

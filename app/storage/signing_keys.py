@@ -1,0 +1,96 @@
+"""Where the signing key and the trusted public keys come from: settings, else files in the data directory.
+
+A generated key is a text file of mode 0600, made once: each process writes its own candidate under a private name and
+links it to the final one, which the file system lets exactly one do. Earlier public keys stand one a line in
+`verifying.keys`, so that heads signed before a rotation still verify.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import InvalidInput
+from app.ledger.signed_head import Keyring, SigningKey, parse_public_key
+
+KEY_FILE = "signing.key"
+VERIFYING_FILE = "verifying.keys"
+SECRET_LENGTH_MIN = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What this process signs with, and everything it believes, its own key included."""
+
+    signing: SigningKey
+    trusted: Keyring
+
+
+def load_keys(folder: Path, secret: str | None, verifying: Sequence[str] = ()) -> Keys:
+    """`secret` from the settings, else from the file, which is made on the first start. Blocking, short."""
+    signing = SigningKey(secret if secret is not None else read_or_make_secret(folder))
+    earlier = [parse_public_key(text) for text in (*verifying, *_listed(folder))]
+    return Keys(signing, Keyring([signing.public, *earlier]))
+
+
+def read_or_make_secret(folder: Path, new: Callable[[], str] = lambda: secrets.token_hex(32)) -> str:
+    """Whoever links first decides; everybody, the winner included, then reads what is there."""
+    path = folder / KEY_FILE
+    with suppress(FileNotFoundError):
+        return _checked(path)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    candidate = folder / f".{KEY_FILE}.{secrets.token_hex(8)}"
+    _write_private(candidate, new() + "\n")
+    try:
+        with suppress(FileExistsError):
+            os.link(candidate, path)
+            sync_directory(folder)
+    finally:
+        candidate.unlink()
+    return _checked(path)
+
+
+def replace_secret(folder: Path) -> None:
+    """A new generated key; the old one's public key joins the list of those believed, first and durably."""
+    old = SigningKey(read_or_make_secret(folder))
+    listed = [*_listed(folder), old.public.hex()]
+    _replace(folder / VERIFYING_FILE, "".join(f"{line}\n" for line in dict.fromkeys(listed)))
+    _replace(folder / KEY_FILE, secrets.token_hex(32) + "\n")
+
+
+def sync_directory(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _checked(path: Path) -> str:
+    secret = path.read_text("utf-8").strip()
+    if len(secret) < SECRET_LENGTH_MIN:
+        raise InvalidInput(str(path), f"a secret of at least {SECRET_LENGTH_MIN} characters")
+    return secret
+
+
+def _listed(folder: Path) -> list[str]:
+    with suppress(FileNotFoundError):
+        return [line.strip() for line in (folder / VERIFYING_FILE).read_text("utf-8").splitlines() if line.strip()]
+    return []
+
+
+def _replace(path: Path, text: str) -> None:
+    candidate = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    _write_private(candidate, text)
+    candidate.replace(path)
+    sync_directory(path.parent)
+
+
+def _write_private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
