@@ -24,6 +24,7 @@ PosternError
 │   ├── ReleaseNotReady          release_not_ready
 │   ├── ReleaseWithdrawn         release_withdrawn
 │   └── BudgetExhausted          budget_exhausted
+├── RateLimited                  rate_limited (retry later)
 ├── Unavailable                  unavailable (retry later), too_busy
 │   └── LedgerUntrusted          ledger_untrusted (history was lost or changed: a person has to decide)
 ├── IntegrityFailure             integrity_failure (ledger does not verify)
@@ -185,6 +186,10 @@ class DataMissing(Conflict):
 class ReleaseNotReady(Conflict):
     code = "release_not_ready"
 
+    def __init__(self, detail: str, retry_after_s: int = 1, **facts: Any) -> None:
+        super().__init__(detail, **facts)
+        self.retry_after_s = retry_after_s
+
 
 class ReleaseWithdrawn(Conflict):
     code = "release_withdrawn"
@@ -194,6 +199,16 @@ class BudgetExhausted(Conflict):
     """Neither filter admits the charge; facts say what would fit."""
 
     code = "budget_exhausted"
+
+
+class RateLimited(PosternError):
+    """Too many requests of one caller; the same request works once tokens have come back."""
+
+    code = "rate_limited"
+
+    def __init__(self, detail: str, retry_after_s: int = 1, **facts: Any) -> None:
+        super().__init__(detail, **facts)
+        self.retry_after_s = retry_after_s
 
 
 class Unavailable(PosternError):

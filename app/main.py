@@ -53,6 +53,7 @@ async def running(settings: Settings) -> AsyncIterator[Runtime]:
     from app.services.recover import recover_on_start
     from app.services.run_worker import run_worker
     from app.services.runtime import open_runtime
+    from app.services.sweep_replies import sweep_replies
     from app.services.watch_ledger import watch_ledger
     from app.services.watch_rights import watch_rights
     from app.storage.migrate import upgrade
@@ -67,6 +68,7 @@ async def running(settings: Settings) -> AsyncIterator[Runtime]:
         await recover_on_start(runtime)
         tasks.append(_start("rights", lambda: watch_rights(runtime, stop=stop), stop))
         tasks.append(_start("ledger", lambda: watch_ledger(runtime, stop=stop), stop))
+        tasks.append(_start("replies", lambda: sweep_replies(runtime, stop=stop), stop))
         if settings.embedded_worker:
             tasks.append(_start("worker", lambda: run_worker(runtime, stop=stop), stop))
         yield runtime

@@ -92,6 +92,17 @@ class Settings(BaseSettings):
     )
     lease_s: float = Field(default=30.0, ge=1, le=3600, description="seconds from 1 to 3600")
     stale_rights_s: float = Field(default=30.0, ge=0, le=3600, description="seconds from 0 to 3600")
+    idempotency_s: float = Field(default=86_400.0, ge=60, le=2_592_000, description="seconds from 60 to 2592000")
+    rate_limit_per_s: float = Field(
+        default=5_000.0, ge=0, le=1e6, description="requests a second from 0 to 1000000 (0: no limit)"
+    )
+    rate_limit_burst: int = Field(default=10_000, ge=1, le=10_000_000, description="a whole number from 1 to 10000000")
+    rate_limit_heavy_per_s: float = Field(
+        default=20.0, ge=0, le=1e6, description="requests a second from 0 to 1000000 (0: no limit)"
+    )
+    auth_failures_per_s: float = Field(
+        default=20.0, ge=0, le=1e6, description="refused keys a second from 0 to 1000000 (0: no limit)"
+    )
     rights_poll_s: float = Field(
         default=0.4,
         gt=0,

@@ -8,11 +8,13 @@ from pydantic import BaseModel
 from app.api.problems import MEDIA_TYPE, PROBLEMS
 
 ANYONE = ("unavailable", "internal")
-KEY = (*ANYONE, "unauthenticated", "key_revoked", "key_expired")
+KEY = (*ANYONE, "unauthenticated", "key_revoked", "key_expired", "rate_limited")
 ROLE = (*KEY, "forbidden")
 PARAMETERS = ("invalid_request",)
 JSON = ("malformed_body", "payload_too_large", "unsupported_format", "invalid_request")
 THING = ("not_found", "invalid_request")
+ONCE = ("idempotency_conflict", "invalid_request")
+"""Takes an `Idempotency-Key`."""
 
 
 def operation(

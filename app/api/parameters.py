@@ -26,7 +26,9 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[\x20-\x7e]+$",
-        description="Same key and same body: the same release, charged once. Same key, other body: 409.",
+        description="Names this request. The same key and body again: the same answer, byte for byte, with "
+        "`Idempotent-Replayed: true`, and nothing is done or charged twice. The same key for another request: 409. Forgotten "
+        "after a day, unless the operator chose otherwise.",
         examples=["trial-42-cured-1"],
     ),
 ]

@@ -2,7 +2,8 @@
 
 A body carries `type`, `title`, `status`, `detail`, `instance` (the request's id, so that a caller can quote it
 and the operator find the log line) and `code`; then `errors` for fields, `rows` for an upload's bad cells, and
-the facts of the error under their own names.
+the facts of the error under their own names, with times (`…_us`) as RFC 3339 (`…_at`). Refusals that pass by
+themselves carry `Retry-After`.
 """
 
 from collections.abc import Mapping
@@ -17,8 +18,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from app.api.schemas.shapes import rfc3339
 from app.api.validation import field_problems
-from app.errors import InvalidInput, InvalidRows, PosternError, Unauthenticated, Unavailable
+from app.errors import (
+    InvalidInput,
+    InvalidRows,
+    PosternError,
+    RateLimited,
+    ReleaseNotReady,
+    Unauthenticated,
+    Unavailable,
+)
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -49,6 +59,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "invalid_expression": (422, "The expression cannot be read"),
     "vacuous_guarantee": (422, "The guarantee would promise nothing"),
     "numerical_failure": (422, "The cost cannot be computed safely, so the release is refused"),
+    "rate_limited": (429, "Too many requests; try again when told"),
     "internal": (500, "Something went wrong on our side"),
     "integrity_failure": (500, "The ledger does not verify"),
     "unavailable": (503, "Something this needs is away; try again later"),
@@ -153,7 +164,7 @@ def last_resort(error: Exception, *, request_id: str) -> Response:
 
 
 def _members(error: PosternError) -> dict[str, Any]:
-    members = {name: value for name, value in error.facts.items() if name not in _OWN_MEMBERS}
+    members = {name: value for name, value in map(_told, error.facts.items()) if name not in _OWN_MEMBERS}
     if isinstance(error, InvalidRows):
         members["rows"] = [asdict(row) for row in error.rows]
     elif isinstance(error, InvalidInput):
@@ -161,11 +172,18 @@ def _members(error: PosternError) -> dict[str, Any]:
     return members
 
 
+def _told(fact: tuple[str, Any]) -> tuple[str, Any]:
+    name, value = fact
+    if not name.endswith("_us"):
+        return fact
+    return f"{name[:-3]}_at", None if value is None else rfc3339(value)
+
+
 def _headers(error: PosternError) -> dict[str, str]:
     if isinstance(error, Unauthenticated):
         failed = "" if error.code == "unauthenticated" else ', error="invalid_token"'
         return {"WWW-Authenticate": f'Bearer realm="postern"{failed}'}
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | RateLimited | ReleaseNotReady):
         return {"Retry-After": str(error.retry_after_s)}
     return {}
 

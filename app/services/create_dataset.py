@@ -8,8 +8,10 @@ from app.core.schema import parse_columns, parse_unit
 from app.errors import InvalidInput
 from app.ledger.account import open_account
 from app.ledger.posting import open_posting
+from app.services import idempotency
 from app.services.computed_costs import refuse_vacuous
 from app.services.dataset_sources import dataset_source
+from app.services.idempotency import Once
 from app.services.identifiers import new_id
 from app.services.principals import Steward
 from app.services.read_datasets import dataset_view
@@ -22,7 +24,9 @@ from app.storage.ledger_book import post
 NAME_LENGTH_MAX = 200
 
 
-async def create_dataset(runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any]) -> DatasetView:
+async def create_dataset(
+    runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any], once: Once[DatasetView] | None = None
+) -> DatasetView:
     """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken; for a file source also what its rows raise."""
     dataset = _parse(runtime, steward, spec)
     people = dataset.n
@@ -31,13 +35,16 @@ async def create_dataset(runtime: Runtime, *, steward: Steward, spec: Mapping[st
         people = (await asyncio.to_thread(source.validate, dataset.n)).people
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta)
     async with runtime.database.write() as connection:
+        await idempotency.claim(runtime, connection, once)
         await insert_dataset(connection, dataset)
         if dataset.source["kind"] != "upload" and people is not None:
             await set_data(connection, dataset.id, n=people, upload_name=None)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)
         stored = await get_dataset(connection, dataset.id)
-    return dataset_view(stored or dataset, opened.account)
+        view = dataset_view(stored or dataset, opened.account)
+        await idempotency.answer(runtime, connection, once, view)
+    return view
 
 
 def _parse(runtime: Runtime, steward: Steward, spec: Mapping[str, Any]) -> Dataset:

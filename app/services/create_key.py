@@ -1,7 +1,9 @@
 """A new key for a person. The token is shown once; only a hash of its secret is kept."""
 
 from app.errors import Forbidden, InvalidInput, NotFound
+from app.services import idempotency
 from app.services.change_rights import announce_rights
+from app.services.idempotency import Once
 from app.services.identifiers import new_token
 from app.services.principals import Steward
 from app.services.runtime import Runtime
@@ -22,6 +24,7 @@ async def create_key(
     label: str,
     expires_us: int | None,
     role: str | None = None,
+    once: Once[KeyView] | None = None,
 ) -> KeyView:
     """Only the steward who created a person may make keys for them: a key reads whatever its owner paid for.
 
@@ -34,6 +37,7 @@ async def create_key(
         raise InvalidInput("expires_at", "a time in the future")
     key_id, secret, token = new_token()
     async with runtime.database.write() as connection:
+        await idempotency.claim(runtime, connection, once)
         owner = await get_principal(connection, principal_id)
         if owner is None or (actor is not None and owner.created_by != actor.id):
             raise NotFound("analyst", principal_id)
@@ -50,8 +54,10 @@ async def create_key(
         )
         await insert_key(connection, key)
         await bump_epoch(connection)
+        view = key_view(key, token)
+        await idempotency.answer(runtime, connection, once, view)
     await announce_rights(runtime)
-    return key_view(key, token)
+    return view
 
 
 def key_view(key: ApiKey, token: str | None = None) -> KeyView:

@@ -1,6 +1,8 @@
 """A new person: analyst, dashboard or auditor through the API, anyone (stewards too) through the command line."""
 
 from app.errors import Forbidden, InvalidInput
+from app.services import idempotency
+from app.services.idempotency import Once
 from app.services.identifiers import new_id
 from app.services.principals import ROLES, Role, Steward
 from app.services.runtime import Runtime
@@ -10,7 +12,9 @@ from app.storage.principals import Principal, insert_principal
 NAME_LENGTH_MAX = 200
 
 
-async def create_principal(runtime: Runtime, *, role: str, name: str, created_by: Steward | None) -> PrincipalView:
+async def create_principal(
+    runtime: Runtime, *, role: str, name: str, created_by: Steward | None, once: Once[PrincipalView] | None = None
+) -> PrincipalView:
     """`created_by` None is the operator at the command line. A steward cannot make another steward."""
     if role not in ROLES:
         raise InvalidInput("role", "one of " + ", ".join(ROLES))
@@ -25,9 +29,12 @@ async def create_principal(runtime: Runtime, *, role: str, name: str, created_by
         created_by=None if created_by is None else created_by.id,
         created_us=runtime.clock(),
     )
+    view = PrincipalView(principal.id, principal.role, principal.name, principal.created_us)
     async with runtime.database.write() as connection:
+        await idempotency.claim(runtime, connection, once)
         await insert_principal(connection, principal)
-    return PrincipalView(principal.id, principal.role, principal.name, principal.created_us)
+        await idempotency.answer(runtime, connection, once, view)
+    return view
 
 
 def _role(text: str) -> Role:

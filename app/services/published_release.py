@@ -40,7 +40,7 @@ async def _read_right(runtime: Runtime, reader: Reader, release_id: str) -> Read
     async with runtime.database.read() as connection:
         release = await find_release(connection, reader, release_id)
         await require_servable(runtime, connection, release_id)
-        right = ReadingRight(await readable_samples(connection, reader, release))
+        right = ReadingRight(await readable_samples(connection, reader, release, runtime.clock()))
     runtime.readings.put((reader.id, reader.role, release_id), right, generation)
     return right
 

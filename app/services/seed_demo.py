@@ -72,7 +72,7 @@ async def _seed(runtime: Runtime) -> Demo:
     rows = _chunks((folder / "trial.csv").read_bytes())
     await upload_data(runtime, steward=steward, dataset_id=dataset.id, content_type="text/csv", chunks=rows)
     spec = {"model": MODEL, "mechanism": {"kind": "baps", "samples": SAMPLES, "temperature": 1.0}}
-    release = await request_release(runtime, steward=steward, dataset_id=dataset.id, spec=spec, idempotency_key=None)
+    release = await request_release(runtime, steward=steward, dataset_id=dataset.id, spec=spec)
     while await run_next_release(runtime):
         pass
     await set_cap(runtime, steward=steward, dataset_id=dataset.id, principal_id=analyst_id, spec=CAP)

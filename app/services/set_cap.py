@@ -25,7 +25,8 @@ from app.storage.principals import get_principal
 async def set_cap(
     runtime: Runtime, *, steward: Steward, dataset_id: str, principal_id: str, spec: Mapping[str, Any]
 ) -> CapView:
-    """Raises NotFound, InvalidInput. A cap below what is spent is allowed: nothing more is then admitted."""
+    """Raises NotFound, InvalidInput. A cap below what is spent is allowed: nothing more is then admitted. The cap that
+    is already there changes nothing and writes no line."""
     given = {name for name, value in spec.items() if value is not None}
     async with runtime.database.write() as connection:
         owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
@@ -63,6 +64,8 @@ async def _cap(
     if found is None:
         fresh = open_account(dataset_id, analyst_id, epsilon=epsilon, delta=delta)
         posting = open_posting(fresh, actor=steward.id, reason="cap opened", at_us=runtime.clock())
+    elif (found.epsilon, found.delta) == (epsilon, delta):
+        return found
     else:
         posting = cap_posting(
             found, epsilon=epsilon, delta=delta, actor=steward.id, reason="cap changed", at_us=runtime.clock()

@@ -46,16 +46,29 @@ async def find_release(connection: Connection, principal: AnyPrincipal, release_
     return release
 
 
-def require_published(release: Release) -> None:
+def require_published(release: Release, now_us: int) -> None:
+    """A pending release says when to look again: while a worker holds its lease, soon; else when it is next due.
+
+    Leases and due times follow the clock and the queue. A retry is due only after a failure that cannot depend on the
+    data, so neither time says anything about rows.
+    """
     if release.status == "withdrawn":
         raise ReleaseWithdrawn("this release was withdrawn; it has no samples")
-    if release.status != "published":
-        raise ReleaseNotReady("this release is still pending")
+    if release.status == "published":
+        return
+    leased = release.lease_until_us is not None and release.lease_until_us > now_us
+    due_us = now_us if leased else max(release.due_us, now_us)
+    raise ReleaseNotReady(
+        "this release is still pending: " + ("a worker is on it" if leased else "it waits for a worker"),
+        retry_after_s=max(1, -(-(due_us - now_us) // 1_000_000)),
+        lease_expires_us=release.lease_until_us if leased else None,
+        next_attempt_us=None if leased else due_us,
+    )
 
 
-async def readable_samples(connection: Connection, reader: Reader, release: Release) -> int:
+async def readable_samples(connection: Connection, reader: Reader, release: Release, now_us: int) -> int:
     """How many samples, from the first on. Raises ReleaseNotReady, ReleaseWithdrawn, AccessRequired."""
-    require_published(release)
+    require_published(release, now_us)
     published = int(release.cost["samples"])
     if isinstance(reader, Steward):
         return published

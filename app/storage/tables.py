@@ -289,15 +289,23 @@ idempotency_keys = Table(
     "idempotency_keys",
     metadata,
     Column("principal_id", Text, nullable=False),
-    Column("key", Text, nullable=False),
+    Column("key_digest", LargeBinary, nullable=False),
     Column("route", Text, nullable=False),
-    Column("body_hash", LargeBinary, nullable=False),
-    Column("status", Integer),
-    Column("body", LargeBinary),
+    Column("input_hash", LargeBinary, nullable=False),
+    Column("sealed", LargeBinary),
     Column("location", Text),
     Column("created_us", BigInteger, nullable=False),
-    PrimaryKeyConstraint("principal_id", "key"),
+    PrimaryKeyConstraint("principal_id", "key_digest"),
+    CheckConstraint("length(key_digest) = 32 AND length(input_hash) = 32", name="hashes_are_sha256"),
     Index("idempotency_keys_by_time", "created_us"),
+)
+
+installation_secrets = Table(
+    "installation_secrets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("secret", LargeBinary, nullable=False),
+    CheckConstraint("length(secret) = 32", name="secret_is_256_bits"),
 )
 
 epochs = Table(

@@ -72,7 +72,7 @@ def test_every_error_code_has_a_status_and_every_status_a_code():
 
 def test_caller_mistakes_are_4xx_and_only_our_own_failures_5xx():
     ours = {code for code, (status, _) in PROBLEMS.items() if status >= 500}
-    assert ours == {"internal", "integrity_failure", "unavailable", "too_busy"}
+    assert ours == {"internal", "integrity_failure", "unavailable", "too_busy", "ledger_untrusted"}
 
 
 async def test_a_problem_names_code_status_title_detail_and_request(client):

@@ -2,11 +2,14 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from app.errors import BudgetExhausted, DataMissing, IdempotencyConflict, NotFound
+from app.services.idempotency import AnsweredBefore
 from app.services.request_release import request_release
 from app.services.runtime import Runtime
+from app.services.views import ReleaseView
 from tests.services.world import MODEL, World, new_world, release_spec
 
 WIPED = {"kind": "upload", "retain": False}
@@ -22,8 +25,7 @@ async def test_a_replay_gives_the_same_release_and_no_second_charge(world: World
     ):
         assert replayed == first
     await world.work()
-    later = await world.request(dataset, key="once")
-    assert (later.id, later.status) == (first.id, "published")
+    assert await world.request(dataset, key="once") == first
     assert (await world.account(dataset)).spent == spent
     assert await world.kinds(dataset) == ["open", "reserve", "commit"]
 
@@ -36,10 +38,10 @@ async def test_a_replay_is_recognised_whatever_the_order_of_its_fields(world: Wo
         "mechanism": dict(reversed(spec["mechanism"].items())),
         "model": dict(reversed(MODEL.items())),
     }
-    again = await request_release(
-        world.runtime, steward=world.steward, dataset_id=dataset, spec=shuffled, idempotency_key="once"
-    )
-    assert again.id == first.id
+    once = world.once("once", f"POST /v1/datasets/{dataset}/releases", shuffled)
+    with pytest.raises(AnsweredBefore) as earlier:
+        await request_release(world.runtime, steward=world.steward, dataset_id=dataset, spec=shuffled, once=once)
+    assert msgspec.msgpack.decode(earlier.value.reply.body, type=ReleaseView) == first
 
 
 async def test_another_body_or_another_dataset_under_the_same_key_is_refused(world: World):
@@ -71,7 +73,7 @@ async def test_a_key_belongs_to_whoever_used_it(world: World):
     theirs = await other.request(await other.dataset(), key="once")
     assert theirs.id != first.id
     with pytest.raises(NotFound):
-        await other.request(dataset, key="once")
+        await other.request(dataset, key="another")
 
 
 async def test_a_refused_request_does_not_use_up_its_key(world: World):

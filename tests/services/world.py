@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 
 from app.api.application import build_api
 from app.ledger.account import Account
@@ -15,6 +16,7 @@ from app.services.buy_access import buy_access
 from app.services.create_dataset import create_dataset
 from app.services.create_key import create_key
 from app.services.create_principal import create_principal
+from app.services.idempotency import Once, Reply, input_hash, perform_once
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Steward
 from app.services.request_release import request_release
 from app.services.run_release import run_next_release
@@ -144,9 +146,28 @@ class World:
         )
 
     async def request(self, dataset: str, *, key: str | None = None, **changes: Any) -> ReleaseView:
+        """With a key: as over HTTP, where a repetition is told the first answer."""
         spec = release_spec(**changes)
-        return await request_release(
-            self.runtime, steward=self.steward, dataset_id=dataset, spec=spec, idempotency_key=key
+        if key is None:
+            return await request_release(self.runtime, steward=self.steward, dataset_id=dataset, spec=spec)
+        once = self.once(key, f"POST /v1/datasets/{dataset}/releases", spec)
+        reply, _ = await perform_once(
+            self.runtime,
+            once,
+            lambda: request_release(self.runtime, steward=self.steward, dataset_id=dataset, spec=spec, once=once),
+        )
+        return msgspec.msgpack.decode(reply.body, type=ReleaseView)
+
+    def once(self, key: str, route: str, body: Any, by: Person | None = None) -> Once[Any]:
+        """The steward's request, or someone's, under an `Idempotency-Key`; answered with the view itself."""
+        caller = by or self.boss
+        return Once(
+            principal_id=caller.id,
+            route=route,
+            input_hash=input_hash(body),
+            key=key,
+            token=caller.token,
+            render=lambda view: Reply(200, msgspec.msgpack.encode(view)),
         )
 
     async def published(self, dataset: str, **changes: Any) -> str:

@@ -29,6 +29,8 @@ from app.storage.releases import get_release
 from app.storage.sample_sets import get_samples, has_samples, insert_samples, record_of
 from tests.storage.populated import NOW_US, add_account, add_dataset, add_principal, add_release, populate
 
+KEY = hashlib.sha256(b"key").digest()
+
 
 def key_of(name: str, principal: str = "an_steward", role: str = "steward") -> ApiKey:
     return ApiKey(name, principal, role, hashlib.sha256(name.encode()).digest(), NOW_US, label="laptop")
@@ -190,12 +192,14 @@ async def test_one_of_many_simultaneous_requests_with_a_key_does_the_work(databa
 
     async def request(index: int) -> bytes | None:
         async with database.write() as connection:
-            found = await claim_key(connection, "an_a", "key", route="POST /x", body_hash=b"h" * 32, now_us=NOW_US)
+            found = await claim_key(
+                connection, "an_a", KEY, route="POST /x", input_hash=b"h" * 32, now_us=NOW_US, expired_us=0
+            )
             if found is not None:
-                return found.body
+                return found.sealed
             worked.append(index)
             body = b"answer %d" % index
-            await answer_key(connection, "an_a", "key", status=202, body=body, location="/v1/x")
+            await answer_key(connection, "an_a", KEY, sealed=body, location="/v1/x")
             return body
 
     answers = await asyncio.gather(*(request(index) for index in range(12)))
@@ -204,19 +208,32 @@ async def test_one_of_many_simultaneous_requests_with_a_key_does_the_work(databa
 
 
 async def test_the_same_key_with_other_input_is_a_conflict_until_it_is_forgotten(database: Database) -> None:
-    async def claim(body: bytes, route: str = "POST /x", principal: str = "an_a") -> object:
+    async def claim(body: bytes, route: str = "POST /x", principal: str = "an_a", expired_us: int = 0) -> object:
         async with database.write() as connection:
-            return await claim_key(connection, principal, "key", route=route, body_hash=body, now_us=NOW_US)
+            return await claim_key(
+                connection,
+                principal,
+                KEY,
+                route=route,
+                input_hash=hashlib.sha256(body).digest(),
+                now_us=NOW_US,
+                expired_us=expired_us,
+            )
 
     assert await claim(b"one") is None
     assert await claim(b"one", principal="an_b") is None
+    assert await claim(b"one") is not None
     with pytest.raises(IdempotencyConflict):
         await claim(b"two")
     with pytest.raises(IdempotencyConflict):
         await claim(b"one", route="POST /y")
+    assert await claim(b"three", expired_us=NOW_US) is None
+    with pytest.raises(IdempotencyConflict):
+        await claim(b"one")
     async with database.write() as connection:
-        assert await forget_keys(connection, NOW_US) == 0
-        assert await forget_keys(connection, NOW_US + 1) == 2
+        assert await forget_keys(connection, NOW_US - 1) == 0
+        assert await forget_keys(connection, NOW_US, limit=1) == 1
+        assert await forget_keys(connection, NOW_US) == 1
     assert await claim(b"two") is None
 
 

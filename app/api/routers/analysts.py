@@ -4,9 +4,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.api.auth import StewardKey
-from app.api.documentation import JSON, PARAMETERS, ROLE, THING, operation
+from app.api.documentation import JSON, ONCE, PARAMETERS, ROLE, THING, operation
+from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_model
-from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, Limit
+from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, IdempotencyKey, Limit
 from app.api.responses import model_response, page_headers
 from app.api.runtime import runtime_of
 from app.api.schemas.principals import Analyst, AnalystBody, AnalystPage, KeyBody, KeyList, NewKey
@@ -23,13 +24,31 @@ router = APIRouter(prefix="/v1", tags=["analysts"])
 @router.post(
     "/analysts",
     response_model=Analyst,
-    **operation("create_analyst", "Add a person", ROLE, JSON, ("name_taken",), body=AnalystBody, status=201),
+    **operation(
+        "create_analyst",
+        "Add a person",
+        ROLE,
+        JSON,
+        ONCE,
+        ("name_taken",),
+        body=AnalystBody,
+        status=201,
+        headers=REPLAY_HEADERS,
+    ),
 )
-async def post_analyst(request: Request, steward: StewardKey) -> Response:
+async def post_analyst(request: Request, steward: StewardKey, idempotency_key: IdempotencyKey = None) -> Response:
     """An analyst, dashboard or auditor. They can do nothing until they hold a key and a cap."""
     body = await read_model(request, AnalystBody)
-    view = await create_principal(runtime_of(request), role=body.role, name=body.name, created_by=steward)
-    return model_response(Analyst.of(view), status=201)
+    return await answer_once(
+        request,
+        steward,
+        idempotency_key,
+        body.model_dump(mode="json"),
+        lambda once: create_principal(
+            runtime_of(request), role=body.role, name=body.name, created_by=steward, once=once
+        ),
+        lambda view: reply_of(Analyst.of(view), 201),
+    )
 
 
 @router.get(
@@ -48,20 +67,40 @@ async def get_analysts(
 @router.post(
     "/analysts/{analyst_id}/keys",
     response_model=NewKey,
-    **operation("create_key", "Give a person a key", ROLE, THING, JSON, body=KeyBody, status=201),
+    **operation(
+        "create_key",
+        "Give a person a key",
+        ROLE,
+        THING,
+        JSON,
+        ONCE,
+        body=KeyBody,
+        status=201,
+        headers=REPLAY_HEADERS,
+    ),
 )
-async def post_key(request: Request, steward: StewardKey, analyst_id: AnalystId) -> Response:
-    """The answer holds the token, this once: only its hash is stored."""
+async def post_key(
+    request: Request, steward: StewardKey, analyst_id: AnalystId, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """The answer holds the token, this once: only its hash is stored. With an `Idempotency-Key` the same API key can have
+    it repeated, from a copy that no stolen database opens."""
     body = await read_model(request, KeyBody)
-    view = await create_key(
-        runtime_of(request),
-        actor=steward,
-        principal_id=analyst_id,
-        label=body.label,
-        expires_us=None if body.expires_at is None else microseconds(body.expires_at),
-        role=body.role,
+    return await answer_once(
+        request,
+        steward,
+        idempotency_key,
+        body.model_dump(mode="json"),
+        lambda once: create_key(
+            runtime_of(request),
+            actor=steward,
+            principal_id=analyst_id,
+            label=body.label,
+            expires_us=None if body.expires_at is None else microseconds(body.expires_at),
+            role=body.role,
+            once=once,
+        ),
+        lambda view: reply_of(NewKey.of(view), 201),
     )
-    return model_response(NewKey.of(view), status=201)
 
 
 @router.get(

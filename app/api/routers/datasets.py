@@ -4,9 +4,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.api.auth import StewardKey
-from app.api.documentation import JSON, PARAMETERS, ROLE, THING, operation
+from app.api.documentation import JSON, ONCE, PARAMETERS, ROLE, THING, operation
+from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_spec
-from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, Limit
+from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit
 from app.api.responses import model_response, page_headers
 from app.api.runtime import runtime_of
 from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
@@ -38,17 +39,24 @@ _UPLOAD_BODY = {
         "Declare a dataset",
         ROLE,
         JSON,
+        ONCE,
         ("invalid_schema", "name_taken", "vacuous_guarantee"),
         body=DatasetBody,
         status=201,
-        headers={"Location": "The dataset's address."},
+        headers={"Location": "The dataset's address.", **REPLAY_HEADERS},
     ),
 )
-async def post_dataset(request: Request, steward: StewardKey) -> Response:
+async def post_dataset(request: Request, steward: StewardKey, idempotency_key: IdempotencyKey = None) -> Response:
     """Columns, bounds and budget are public and are chosen without looking at the data. No rows are read."""
     spec = await read_spec(request, DatasetBody)
-    view = await create_dataset(runtime_of(request), steward=steward, spec=spec)
-    return model_response(Dataset.of(view), status=201, headers={"Location": f"/v1/datasets/{view.id}"})
+    return await answer_once(
+        request,
+        steward,
+        idempotency_key,
+        spec,
+        lambda once: create_dataset(runtime_of(request), steward=steward, spec=spec, once=once),
+        lambda view: reply_of(Dataset.of(view), 201, f"/v1/datasets/{view.id}"),
+    )
 
 
 @router.get(

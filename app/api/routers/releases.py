@@ -6,10 +6,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.api.auth import AnalystKey, AnyKey, StewardKey
-from app.api.documentation import JSON, KEY, PARAMETERS, ROLE, THING, operation
+from app.api.documentation import JSON, KEY, ONCE, PARAMETERS, ROLE, THING, operation
+from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_model, read_spec
 from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, IdempotencyKey, IfNoneMatch, Limit, ReleaseId
-from app.api.responses import cacheable_response, model_response, page_headers
+from app.api.responses import cacheable_response, page_headers
 from app.api.runtime import runtime_of
 from app.api.schemas.cards import Card
 from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
@@ -36,11 +37,16 @@ _DatasetFilter = Annotated[
         ROLE,
         THING,
         JSON,
+        ONCE,
         ("invalid_model", "invalid_mechanism", "vacuous_guarantee", "numerical_failure", "too_busy"),
-        ("idempotency_conflict", "data_missing", "budget_exhausted", "conflict"),
+        ("data_missing", "budget_exhausted", "conflict"),
         body=ReleaseBody,
         status=202,
-        headers={"Location": "The release's address.", "Retry-After": "Seconds until it is worth looking."},
+        headers={
+            "Location": "The release's address.",
+            "Retry-After": "Seconds until it is worth looking.",
+            **REPLAY_HEADERS,
+        },
     ),
 )
 async def post_release(
@@ -48,11 +54,14 @@ async def post_release(
 ) -> Response:
     """Charges the dataset's budget before a row is read, then draws in the background. Poll the `Location`."""
     spec = await read_spec(request, ReleaseBody)
-    view = await request_release(
-        runtime_of(request), steward=steward, dataset_id=dataset_id, spec=spec, idempotency_key=idempotency_key
+    return await answer_once(
+        request,
+        steward,
+        idempotency_key,
+        spec,
+        lambda once: request_release(runtime_of(request), steward=steward, dataset_id=dataset_id, spec=spec, once=once),
+        lambda view: reply_of(Release.of(view), 202, f"/v1/releases/{view.id}"),
     )
-    headers = {"Location": f"/v1/releases/{view.id}", "Retry-After": "1"}
-    return model_response(Release.of(view), status=202, headers=headers)
 
 
 @router.get(
@@ -115,12 +124,24 @@ async def get_card(
         ROLE,
         THING,
         JSON,
+        ONCE,
         ("access_required", "budget_exhausted", "release_not_ready", "release_withdrawn"),
         body=AccessBody,
+        headers=REPLAY_HEADERS,
     ),
 )
-async def post_access(request: Request, analyst: AnalystKey, release_id: ReleaseId) -> Response:
+async def post_access(
+    request: Request, analyst: AnalystKey, release_id: ReleaseId, idempotency_key: IdempotencyKey = None
+) -> Response:
     """The first `samples` samples, charged to your own cap. Longer later costs the difference; shorter is free."""
     body = await read_model(request, AccessBody)
-    view = await buy_access(runtime_of(request), analyst=analyst, release_id=release_id, samples=body.samples)
-    return model_response(Access.of(view))
+    return await answer_once(
+        request,
+        analyst,
+        idempotency_key,
+        body.model_dump(mode="json"),
+        lambda once: buy_access(
+            runtime_of(request), analyst=analyst, release_id=release_id, samples=body.samples, once=once
+        ),
+        lambda view: reply_of(Access.of(view), 200),
+    )
