@@ -93,12 +93,19 @@ def _data_directory(settings: Settings) -> Finding:
 
 def _services(settings: Settings) -> Iterator[Finding]:
     from app.services.check_readiness import check_readiness
+    from app.services.ledger_trust import look
     from app.services.runtime import open_runtime
 
     async def checks() -> dict[str, dict[str, object]]:
         runtime = await open_runtime(settings)
         try:
-            return {name: dict(check) for name, check in (await check_readiness(runtime)).items()}
+            found = {name: dict(check) for name, check in (await check_readiness(runtime)).items()}
+            if found["migrations"]["ok"]:
+                faults = (await look(runtime)).faults
+                told = "; ".join(f"{fault.name}: {fault.detail}" for fault in faults)
+                found["ledger"] = {"ok": not faults, "detail": told or "its head is the one known from before"}
+                _ADVICE["ledger"] = faults[0].advice if faults else ""
+            return found
         finally:
             await runtime.close()
 

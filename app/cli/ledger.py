@@ -1,9 +1,14 @@
-"""`postern ledger`: the chain, read straight from the database."""
+"""`postern ledger`: the chain, read straight from the database, or from an export without one."""
 
 from __future__ import annotations
 
+import getpass
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -11,15 +16,23 @@ from app.cli.json_files import print_json
 from app.cli.session import with_runtime
 
 if TYPE_CHECKING:
+    from app.ledger.recost import Recost
+    from app.ledger.signed_head import Act
     from app.services.runtime import Runtime
     from app.services.views import LedgerHeadView, VerificationView
 
-app = typer.Typer(help="Verify the ledger, or print its head.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Verify, export and recompute the ledger; print its head; decide about it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+File = Annotated[str | None, typer.Argument(help="An export, - for standard input. Only with --offline.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Check an export: no database, no settings.")]
 
 
 @app.command("head")
 def head() -> None:
-    """Print the head of the chain. Keep it elsewhere: a ledger cut short cannot produce it again."""
+    """Print the signed head of the chain. Keep it elsewhere: a ledger cut short cannot produce it again."""
 
     async def work(runtime: Runtime) -> LedgerHeadView:
         from app.services.read_ledger import read_head
@@ -30,8 +43,18 @@ def head() -> None:
 
 
 @app.command("verify")
-def verify() -> None:
-    """Recompute every digest. Exit code 1 if the chain does not verify."""
+def verify(
+    file: File = None,
+    offline: Offline = False,
+    public_key: Annotated[
+        list[str] | None, typer.Option("--public-key", help="Believe this key only, 64 hexadecimal digits; repeatable.")
+    ] = None,
+) -> None:
+    """Check chain, sums, rules, signature and heads seen earlier. Exit code 1 and the fault's name if one fails."""
+    _only_offline(offline, file is not None or bool(public_key))
+    if offline:
+        _verify_offline(file or "-", public_key or [])
+        return
 
     async def work(runtime: Runtime) -> VerificationView:
         from app.services.verify_ledger import verify_ledger
@@ -42,3 +65,118 @@ def verify() -> None:
     print_json(asdict(found))
     if not found.ok:
         raise typer.Exit(1)
+
+
+@app.command("export")
+def export(
+    output: Annotated[Path | None, typer.Option(help="A file; standard output if not given.")] = None,
+) -> None:
+    """Write the whole ledger as lines of JSON, with its signed head last. Holds no rows and no samples."""
+    from app.services.export_ledger import export_ledger
+
+    def write_to(file: BinaryIO) -> None:
+        async def work(runtime: Runtime) -> None:
+            async for chunk in export_ledger(runtime):
+                file.write(chunk)
+
+        with_runtime(work)
+        file.flush()
+
+    if output is None:
+        write_to(sys.stdout.buffer)
+        return
+    with output.open("wb") as file:
+        write_to(file)
+
+
+@app.command("recost")
+def recost(file: File = None, offline: Offline = False) -> None:
+    """Compute every charge again from the event its line records. Exit code 1 if one was too small."""
+    _only_offline(offline, file is not None)
+    counts, found = _recost_offline(file or "-") if offline else _recost_here()
+    print_json({"counts": counts, "lines": [asdict(line) for line in found]})
+    if counts["under_charged"]:
+        raise typer.Exit(1)
+
+
+@app.command("accept")
+def accept(
+    head: Annotated[str, typer.Option(help="sequence:digest of the database's head, which you have examined.")],
+    reason: Annotated[str, typer.Option(help="What happened and who decided; kept for ever.")],
+    by: Annotated[str | None, typer.Option(help="Who accepts; the system's user if not given.")] = None,
+) -> None:
+    """Go on from the database's head although it is not the one known from before. Read docs/ledger.md first."""
+
+    async def work(runtime: Runtime) -> Act:
+        from app.services.accept_head import accept_head
+
+        return await accept_head(runtime, head=head, actor=by or getpass.getuser(), reason=reason)
+
+    from app.ledger.head_record import act_fields
+
+    print_json(act_fields(with_runtime(work)))
+
+
+@app.command("rotate")
+def rotate(reason: Annotated[str, typer.Option(help="Why; kept for ever.")] = "rotation") -> None:
+    """Sign with a new generated key from now on; the old one's signatures are still believed."""
+
+    async def work(runtime: Runtime) -> str:
+        from app.services.rotate_key import rotate_key
+        from app.services.watch_ledger import check_ledger_on_start
+
+        await check_ledger_on_start(runtime)
+        return await rotate_key(runtime, reason=reason)
+
+    print_json({"key_id": with_runtime(work)})
+
+
+def _only_offline(offline: bool, given: bool) -> None:
+    if given and not offline:
+        raise typer.BadParameter("a file and --public-key go with --offline")
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(name).open("rb") as file:
+        yield file
+
+
+def _verify_offline(name: str, public_keys: list[str]) -> None:
+    from app.ledger.offline import verify_export
+    from app.ledger.signed_head import parse_public_key
+
+    believed = [parse_public_key(text) for text in public_keys]
+    with _opened(name) as file:
+        verdict = verify_export(file, believed)
+    print_json(asdict(verdict))
+    if not verdict.key_given:
+        typer.echo("postern: no --public-key given, so the export's own key was believed", err=True)
+    if not verdict.ok:
+        raise typer.Exit(1)
+
+
+def _recost_offline(name: str) -> tuple[dict[str, int], list[Recost]]:
+    from app.ledger.entry import Entry
+    from app.ledger.export import read_header, read_lines
+    from app.ledger.recost import Recoster
+
+    recoster = Recoster()
+    with _opened(name) as file:
+        read_header(file.readline())
+        results = [recoster.feed(item) for item in read_lines(iter(file)) if isinstance(item, Entry)]
+    found = [result for result in results if result is not None and result.outcome != "exact"]
+    return {str(name): count for name, count in recoster.counts.items()}, found
+
+
+def _recost_here() -> tuple[dict[str, int], list[Recost]]:
+    async def work(runtime: Runtime) -> tuple[dict[str, int], list[Recost]]:
+        from app.services.export_ledger import recost_ledger
+
+        recoster, found = await recost_ledger(runtime)
+        return {str(name): count for name, count in recoster.counts.items()}, found
+
+    return with_runtime(work)

@@ -1,7 +1,7 @@
 """One text for one JSON value: keys sorted, no spaces, no NaN. What is hashed is this text, never a parse of it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -13,15 +13,25 @@ NEIGHBOURS = "replace one person"
 
 
 def release_event(
-    *, model: Mapping[str, Any], mechanism: Mapping[str, Any], n: int, unit_rows: int, samples: int, held: int = 0
+    *,
+    model: Mapping[str, Any],
+    mechanism: Mapping[str, Any],
+    n: int,
+    unit_rows: int,
+    samples: int,
+    held: int = 0,
+    columns: Mapping[str, Any] | None = None,
 ) -> str:
     """What happened, apart from what it costs: enough public facts to recompute the charge later.
 
     `samples` is the length of the prefix afterwards and `held` before: a charge is the difference of two rounded
-    prefix charges, which `samples − held` alone would miss by a unit.
+    prefix charges, which `samples − held` alone would miss by a unit. `columns` is the dataset's public schema, of
+    which the columns the model names are kept; an access leaves it out, its release's reservation has it.
     """
+    schema = {} if columns is None else {"columns": columns_named(model, columns)}
     return canonical_json(
-        {
+        schema
+        | {
             "held": held,
             "mechanism": mechanism,
             "model": model,
@@ -31,3 +41,21 @@ def release_event(
             "unit_rows": unit_rows,
         }
     )
+
+
+def columns_named(model: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns whose names occur anywhere in a model; all of them if none does."""
+    texts = set(_texts(model))
+    return {name: column for name, column in columns.items() if name in texts} or dict(columns)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield str(name)
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)

@@ -107,14 +107,14 @@ async def _reserve(
             raise DataMissing("new rows were uploaded meanwhile; ask again")
         number = account_id(release.dataset_id)
         account = (await accounts.lock_accounts(connection, [number]))[number]
-        posting = _posting(account, release, cost)
+        posting = _posting(account, release, cost, dataset.columns)
         await releases.insert_release(connection, release)
         await post(connection, posting)
         await idempotency.answer(runtime, connection, once, view)
         failpoint("request.reserving")
 
 
-def _posting(account: Account, release: Release, cost: ReleaseCost) -> Posting:
+def _posting(account: Account, release: Release, cost: ReleaseCost, columns: Mapping[str, Any]) -> Posting:
     charge = prefix_charge(cost.per_sample, cost.samples, cost.once)
     event = release_event(
         model=release.model,
@@ -122,6 +122,7 @@ def _posting(account: Account, release: Release, cost: ReleaseCost) -> Posting:
         n=release.n,
         unit_rows=release.unit_rows,
         samples=cost.samples,
+        columns=columns,
     )
     try:
         return reserve_posting(

@@ -39,9 +39,9 @@ async def check_ledger_on_start(runtime: Runtime) -> None:
         return
     signed = found.stored.signed
     if signed is None and found.stored.head != GENESIS:
-        await _sign(runtime, "adopted", "first start with a key: the whole chain was verified")
+        await sign_again(runtime, "adopted", "first start with a key: the whole chain was verified")
     elif signed is not None and signed.key_id != runtime.notary.keys.signing.id:
-        await _sign(runtime, "rotated", f"signed by {signed.key_id} before")
+        await sign_again(runtime, "rotated", f"signed by {signed.key_id} before")
     await remember_head(runtime)
 
 
@@ -63,7 +63,7 @@ async def _check_lines(runtime: Runtime, found: Look) -> TrustFault | None:
     return (await verify_links(runtime.database, start)).fault
 
 
-async def _sign(runtime: Runtime, kind: ActKind, reason: str) -> None:
+async def sign_again(runtime: Runtime, kind: ActKind, reason: str) -> None:
     """Under the lock of the head, and only if it is still as it was judged: another process may have been faster."""
     notary = runtime.notary
     own = notary.keys.signing

@@ -49,11 +49,15 @@ class Notary:
         if signed == self._good:
             return True
         if signed.key_id not in self.keys.trusted:
-            self.keys = self._load()
+            self.reload()
         if not self.keys.trusted.vouches(signed):
             return False
         self._good = signed
         return True
+
+    def reload(self) -> None:
+        """Another process may have changed the key files."""
+        self.keys = self._load()
 
     def saw(self, signed: SignedHead) -> None:
         """A committed head with a good signature. Only forward."""
