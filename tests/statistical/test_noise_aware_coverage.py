@@ -1,146 +1,53 @@
 """Credible intervals after `laplace` noise cover the truth as often as they say; ignoring the noise, they do not.
 
 θ from the prior, rows from the model, noise from the discrete Laplace law. With the model right, a 90 % interval covers
-90 % of the time exactly: 2,000 datasets give ±0.7 % (one sd), so ±2 % raises a false alarm once in 340 settings.
+90 % of the time exactly: over 2,000 datasets one sd is 0.67 %, so ±2 % is a false alarm once in 350 settings; seeds are
+fixed. Rows are clipped and rounded one by one as in a release, on bounds so wide that clipping does not show.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.special import gammaln, xlog1py, xlogy
 
-from app.core.families import Model, parse_model
-from app.core.families.exponential import PublicGrid
+from app.core.families import FAMILIES, parse_model
 from app.core.mechanisms import Laplace
 from app.core.mechanisms.laplace import add_noise
 from app.core.mechanisms.noise_aware import _exact, _quadrature, noise_scale, noisy_log_likelihood
 from app.core.schema import parse_columns
+from tests.statistical.noisy_sums import ROWS, covers, discrete_laplace, lattice_sums, noisy_likelihoods, prior_draws
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
-
+DATASETS = 2_000
 SETTINGS = [(people, epsilon) for people in (100, 1_000) for epsilon in (0.1, 1.0, 10.0)]
 
 
-def discrete_laplace(source: np.random.Generator, scale: float, count: int) -> Whole:
-    """A difference of two geometric numbers."""
-    success = -math.expm1(-1 / scale)
-    draws: Whole = source.geometric(success, count) - source.geometric(success, count)
-    return draws
-
-
-def prior_draws(source: np.random.Generator, model: Model, count: int) -> Array:
-    """From the trimmed prior, by inverting its distribution on a fine mesh."""
-    mesh = np.linspace(model.parameter.lower, model.parameter.upper, 200_001)
-    density = np.exp(model.prior.log_density.at(mesh))
-    cumulative = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    return np.asarray(np.interp(source.random(count), cumulative / cumulative[-1], mesh))
-
-
-def covers(grid: PublicGrid, log_likelihood: Array, truth: Array, level: float = 0.9) -> Array:
-    """Whether the central interval of each row's posterior holds its truth; cells between midpoints, θ rising."""
-    rising = np.argsort(grid.theta)
-    theta, log_w = grid.theta[rising], (grid.log_prior + log_likelihood)[:, rising]
-    masses = np.exp(log_w - log_w.max(axis=1, keepdims=True))
-    cumulative = np.cumsum(masses / masses.sum(axis=1, keepdims=True), axis=1)
-    edges = np.concatenate([(theta[:-1] + theta[1:]) / 2, theta[-1:]])
-    below = np.array(
-        [
-            np.interp(one, np.concatenate([theta[:1], edges]), np.concatenate([[0.0], row]))
-            for one, row in zip(truth, cumulative, strict=True)
-        ]
-    )
-    return np.abs(below - 0.5) <= level / 2
-
-
-def bernoulli() -> Model:
-    return parse_model({"family": "bernoulli", "column": "x"}, parse_columns({"x": {"type": "binary"}}))
-
-
-def counted_likelihood(theta: Array, people: int, noisy: Whole, scale: float) -> Array:
-    """log Σ_t Binomial(t; n, θ)·e^{−|t̃−t|/b} for many noisy sums at once, written a second time as one product."""
-    t = np.arange(people + 1)
-    choose = gammaln(people + 1) - gammaln(t + 1) - gammaln(people - t + 1)
-    law = np.exp(choose + xlogy(t, theta[:, None]) + xlog1py(people - t, -theta[:, None]))
-    nearest = np.clip(noisy, 0, people)  # beyond the ends the noise only scales the whole likelihood
-    noise = np.exp(-np.abs(nearest[:, None] - t) / scale)
-    return np.asarray(np.log(noise @ law.T + 1e-300))
+def test_every_family_is_simulated() -> None:
+    assert set(ROWS) == set(FAMILIES)
 
 
 @pytest.mark.parametrize(("people", "epsilon"), SETTINGS)
-def test_bernoulli_intervals_cover_ninety_percent_and_naive_ones_do_not_at_strong_noise(
-    people: int, epsilon: float
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_intervals_cover_ninety_percent_and_naive_ones_do_not_under_strong_noise(
+    family: str, people: int, epsilon: float
 ) -> None:
-    source = np.random.Generator(np.random.PCG64([11, people, round(10 * epsilon)]))
-    model, scale = bernoulli(), noise_scale(1, epsilon)
-    grid = model.grid(people, 1.0)
-    truth = prior_draws(source, model, 2_000)
-    sums = source.binomial(people, truth)
-    noisy = sums + discrete_laplace(source, scale, 2_000)
-    aware = counted_likelihood(grid.theta, people, noisy, scale)
-    for i in range(0, 2_000, 97):
-        ours = noisy_log_likelihood(model, grid.theta, people, int(noisy[i]), scale)
-        used = aware[i] > -600
-        assert np.ptp((ours - aware[i])[used]) < 1e-8
-    assert abs(covers(grid, aware, truth).mean() - 0.9) <= 0.02
-    clamped = np.clip(noisy, 0, people)[:, None]
-    naive = covers(grid, grid.eta * clamped - grid.partition * people, truth).mean()
+    """All from one mesh of likelihoods; a few of them are compared with those a release uses, near the peak."""
+    seed = [11, people, round(10 * epsilon), list(ROWS).index(family)]
+    source = np.random.Generator(np.random.PCG64(seed))
+    model = ROWS[family].model(family)
+    grid, scale = model.grid(people, 1.0), noise_scale(model.statistic.steps, epsilon)
+    truth = prior_draws(source, model, DATASETS)
+    rows = ROWS[family].draw(source, truth, (people, DATASETS))
+    noisy = lattice_sums(model, ROWS[family].column, rows) + discrete_laplace(source, scale, DATASETS)
+    aware = noisy_likelihoods(model, grid.theta, people, noisy, scale)
+    for i in range(0, DATASETS, 700):
+        released = noisy_log_likelihood(model, grid.theta, people, int(noisy[i]), scale)
+        near = released > released.max() - 12
+        assert np.ptp((released - aware[i])[near]) < 0.02
+    assert abs(covers(model, grid, aware, truth).mean() - 0.9) <= 0.02
     if epsilon == 0.1:
-        assert naive < {100: 0.5, 1_000: 0.8}[people]
-
-
-Simulate = Callable[[np.random.Generator, Array, int], Array]
-
-
-def _waits(source: np.random.Generator, theta: Array, people: int) -> Array:
-    return source.exponential(1 / theta, (people, len(theta))).clip(0, 50)
-
-
-def _counts(source: np.random.Generator, theta: Array, people: int) -> Array:
-    return source.poisson(theta, (people, len(theta))).clip(0, 16).astype(np.float64)
-
-
-def _measures(source: np.random.Generator, theta: Array, people: int) -> Array:
-    return source.normal(theta, 2.0, (people, len(theta))).clip(-15, 15)
-
-
-OTHERS = {
-    "exponential": ({"type": "real", "lower": 0, "upper": 50}, {"trim": {"lower": 0.3, "upper": 4}}, _waits),
-    "poisson": ({"type": "integer", "lower": 0, "upper": 16}, {"trim": {"lower": 1, "upper": 4}}, _counts),
-    "normal_mean": (
-        {"type": "real", "lower": -15, "upper": 15},
-        {"sd": 2, "trim": {"lower": -5, "upper": 5}},
-        _measures,
-    ),
-}
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize("family", sorted(OTHERS))
-def test_intervals_of_other_families_cover_ninety_percent(family: str, epsilon: float) -> None:
-    """Rows clipped and rounded one by one as in a release; bounds wide enough for clipping not to matter.
-
-    400 datasets, so one sd is 1.5 % and ±5 % a false alarm in 1,000.
-    """
-    column, extra, simulate = OTHERS[family]
-    people, datasets = 100, 400
-    source = np.random.Generator(np.random.PCG64([5, round(10 * epsilon), len(family)]))
-    model = parse_model({"family": family, "column": "x", **extra}, parse_columns({"x": column}))
-    grid = model.grid(people, 1.0)
-    request = model.statistic
-    scale = noise_scale(request.steps, epsilon)
-    truth = prior_draws(source, model, datasets)
-    records = np.floor((simulate(source, truth, people) - request.lower) / request.step + 0.5)
-    sums = records.sum(axis=0).astype(np.int64)
-    noisy = sums + discrete_laplace(source, scale, datasets)
-    aware = np.stack([noisy_log_likelihood(model, grid.theta, people, int(one), scale) for one in noisy])
-    assert abs(covers(grid, aware, truth).mean() - 0.9) <= 0.05
-    if epsilon == 0.1:
-        naive = grid.eta * np.clip(noisy, 0, people * request.steps)[:, None] - grid.partition * people
-        assert covers(grid, naive, truth).mean() < 0.5
+        clamped = np.clip(noisy, 0, people * model.statistic.steps)[:, None]
+        naive = covers(model, grid, grid.eta * clamped - grid.partition * people, truth)
+        assert naive.mean() < {100: 0.5, 1_000: 0.8}[people]
 
 
 @pytest.mark.parametrize("family", ["binomial", "poisson", "geometric"])
@@ -176,9 +83,9 @@ def test_noise_is_the_discrete_laplace_law_it_is_charged_as() -> None:
 
 def test_free_samples_follow_the_noise_aware_posterior() -> None:
     """The mean of 20,000 samples from one noisy sum, within five standard errors of the table's."""
-    model, scale = bernoulli(), noise_scale(1, 0.5)
+    model, scale = ROWS["bernoulli"].model("bernoulli"), noise_scale(1, 0.5)
     grid = model.grid(200, 1.0)
-    log_w = grid.log_prior + counted_likelihood(grid.theta, 200, np.array([231]), scale)[0]
+    log_w = grid.log_prior + noisy_likelihoods(model, grid.theta, 200, np.array([231]), scale)[0]
     masses = np.exp(log_w - log_w.max())
     masses /= masses.sum()
     mean = masses @ grid.theta
