@@ -21,11 +21,11 @@ SELECT (SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE rel
 
 
 class DatabaseLot:
-    """`migrate` gets the address of a new database and makes its tables."""
+    """`migrate` gets the address of a new database and makes its tables; or `template` names one that has them."""
 
-    def __init__(self, server: PostgresServer, migrate: Callable[[str], object]) -> None:
+    def __init__(self, server: PostgresServer, migrate: Callable[[str], object], template: str | None = None) -> None:
         self._server = server
-        self.template = server.create_database()
+        self.template = template or server.create_database()
         migrate(server.url(self.template))
         self._free: list[str] = []
         with psycopg.connect(server.url(self.template)) as connection:
