@@ -20,11 +20,17 @@ EPSILONS_SHOWN = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 
 
 def plan_curves(
-    model: Model, mechanism: Mechanism, cost: ReleaseCost, people: int, delta: float, samples_max: int = SAMPLES_MAX
+    model: Model,
+    mechanism: Mechanism,
+    cost: ReleaseCost,
+    people: int,
+    unit_rows: int,
+    delta: float,
+    samples_max: int = SAMPLES_MAX,
 ) -> dict[str, Points]:
     """`by_samples`: ε and error for each N. `by_epsilon`: for each ε the largest N that fits, if any does, and its error.
 
-    Where samples are free, N stays and the noise follows ε.
+    Where samples are free, N stays and the noise follows ε; a point is chosen by whichever score is better at each ε.
     """
     fitting: list[tuple[float, Mechanism]]
     if isinstance(mechanism, Baps):
@@ -34,7 +40,11 @@ def plan_curves(
     else:
         fitting = [(epsilon, _with_epsilon(mechanism, epsilon)) for epsilon in EPSILONS_SHOWN]
     by_epsilon = [
-        {"epsilon": epsilon, "samples": each.samples, "total_sd": expected_accuracy(model, each, people).total_sd}
+        {
+            "epsilon": epsilon,
+            "samples": each.samples,
+            "total_sd": expected_accuracy(model, each, people, unit_rows).total_sd,
+        }
         for epsilon, each in fitting
     ]
     return {"by_samples": _by_samples(model, mechanism, cost, people, delta, samples_max), "by_epsilon": by_epsilon}
@@ -58,7 +68,10 @@ def _by_samples(
 
 
 def _with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
-    return replace(mechanism, epsilon=epsilon) if isinstance(mechanism, Laplace | MapPoint) else mechanism
+    """A point with the score that is better at that ε."""
+    if isinstance(mechanism, MapPoint):
+        return MapPoint(epsilon, "auto")
+    return replace(mechanism, epsilon=epsilon) if isinstance(mechanism, Laplace) else mechanism
 
 
 class _Lines:

@@ -9,32 +9,29 @@ from typing import Any
 import numpy as np
 
 from app.core.families import Model, parse_model
-from app.core.families.predictive import prior_predictive
-from app.core.mechanisms import Baps, Laplace, Mechanism, ReleaseCost, parse_mechanism
-from app.core.mechanisms.accuracy import Accuracy, expected_accuracy
+from app.core.mechanisms import Baps, Laplace, MapPoint, Mechanism, parse_mechanism
+from app.core.mechanisms.accuracy import expected_accuracy
 from app.core.mechanisms.calibration import (
     Target,
-    largest_noise_epsilon,
     largest_samples,
     largest_temperature,
     smallest_trim,
 )
-from app.core.mechanisms.comparison import FREE_SAMPLES, Alternative, reason
+from app.core.mechanisms.comparison import Alternative, Comparison, alternatives
 from app.core.mechanisms.mechanism import read_epsilon
 from app.core.schema import Column, parse_columns, parse_unit
 from app.errors import InvalidInput, InvalidMechanism, InvalidModel, NumericalFailure
 from app.ledger.canonical import canonical_json
-from app.services.budgets import cost_view, finite
-from app.services.chosen_mechanism import auto_samples, is_auto, ranked_for
+from app.services.budgets import cost_view
+from app.services.chosen_mechanism import auto_samples, is_auto
 from app.services.computed_costs import check_people, compute
 from app.services.plan_curves import plan_curves
+from app.services.plan_figures import accuracy_json, advice, alternative_json, predictive_json, scores_json
 from app.services.runtime import Runtime
 
 DELTA_DEFAULT = 1e-6
 CALIBRATIONS = ("samples", "temperature", "trim")
 COMPARED_FROM, COMPARED_TO = 1e-5, 1e3
-LEVELS_SHOWN = (0.05, 0.5, 0.95)
-ACCURACY_METHOD = "averaged over the prior, large-sample form; no data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,59 +119,65 @@ def plan_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
 
 
 def _plan(question: _Question) -> dict[str, Any]:
-    model, own, rest = _rated(question)
+    model, own, rest, asked = _rated(question)
     mechanism, cost = own.mechanism, own.cost
-    view = cost_view(cost, cost.samples, question.delta)
+    people, unit_rows, delta = question.people, question.unit_rows, question.delta
+    view = cost_view(cost, cost.samples, delta)
     plan: dict[str, Any] = {
         "model": model.as_json(),
         "mechanism": mechanism.as_json(),
-        "n": question.people,
-        "privacy_unit_rows": question.unit_rows,
+        "n": people,
+        "privacy_unit_rows": unit_rows,
         "parameters": [{"name": p.name, "lower": p.lower, "upper": p.upper} for p in model.parameters],
         "cost": {
             "epsilon": view.epsilon,
             "delta": view.delta,
             "pure_epsilon": view.pure_epsilon,
-            "best_order": cost.total.best_order(question.delta)[1],
+            "best_order": cost.total.best_order(delta)[1],
             "per_sample": view.per_sample,
             "method": cost.method,
             "papers_pure_epsilon": cost.papers_pure,
         },
         "vacuous": not view.epsilon <= question.epsilon_max,
-        "accuracy": _accuracy_json(own.accuracy),
-        "prior_predictive": _predictive_json(model),
+        "accuracy": accuracy_json(own),
+        "prior_predictive": predictive_json(model),
         "grid_points": cost.grid_points,
-        "curves": plan_curves(model, mechanism, cost, question.people, question.delta, question.samples_max),
-        "alternatives": [_alternative_json(other, question.delta) for other in rest],
-        "advice": _advice(own, rest) if rest or is_auto(question.mechanism) else None,
+        "curves": plan_curves(model, mechanism, cost, people, unit_rows, delta, question.samples_max),
+        "scores": scores_json(model, mechanism, people, unit_rows),
+        "alternatives": [alternative_json(other, delta) for other in rest],
+        "advice": advice(asked, own, rest) if rest or is_auto(question.mechanism) else None,
     }
     if question.target is not None:
         fits = view.epsilon <= question.target.epsilon
-        plan["target"] = {"epsilon": question.target.epsilon, "delta": question.delta, "fits": fits}
+        plan["target"] = {"epsilon": question.target.epsilon, "delta": delta, "fits": fits}
     return plan
 
 
-def _rated(question: _Question) -> tuple[Model, Alternative, list[Alternative]]:
-    """(model, the mechanism asked for, others at the same cost), each with its cost and accuracy."""
+def _rated(question: _Question) -> tuple[Model, Alternative, list[Alternative], Comparison]:
+    """(model, the mechanism asked for, others at the same cost, what they were compared by)."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if is_auto(question.mechanism):
-            model = question.model
-            own, *rest = _auto(question)
+            asked = _auto(question)
+            own, *rest = alternatives(asked)
         else:
             model, mechanism = _calibrated(question)
             cost = mechanism.cost(model, question.people, question.unit_rows)
-            own = Alternative(mechanism, cost, expected_accuracy(model, mechanism, question.people))
-            rest = _compared(question, model, mechanism, cost)
+            accuracy = expected_accuracy(model, mechanism, question.people, question.unit_rows)
+            own = Alternative(mechanism, cost, accuracy)
+            target = Target(cost.total.epsilon(question.delta) * (1 + 1e-9), question.delta)
+            asked = Comparison(model, question.people, question.unit_rows, target, samples_max=question.samples_max)
+            rest = _compared(asked, mechanism)
     if not all(math.isfinite(each.accuracy.total_sd) for each in (own, *rest)):
         raise NumericalFailure("the accuracy of this release cannot be computed: the trim is too wide")
-    return model, own, rest
+    return asked.model, own, rest, asked
 
 
 def _calibrated(question: _Question) -> tuple[Model, Mechanism]:
     model, target = question.model, question.target
     people, unit_rows = question.people, question.unit_rows
     if question.calibrate is None or target is None:
-        return model, parse_mechanism(question.mechanism)
+        written = parse_mechanism(question.mechanism)
+        return model, written.settled(model, people, unit_rows) if isinstance(written, MapPoint) else written
     if question.calibrate == "samples":
         one = parse_mechanism({**question.mechanism, "samples": 1})
         most = largest_samples(one.cost(model, people, unit_rows), target)
@@ -188,7 +191,7 @@ def _calibrated(question: _Question) -> tuple[Model, Mechanism]:
     return smallest_trim(model, people, unit_rows, fixed, target), fixed
 
 
-def _auto(question: _Question) -> list[Alternative]:
+def _auto(question: _Question) -> Comparison:
     target = question.target
     if "epsilon" in question.mechanism:
         own = Target(read_epsilon(question.mechanism), question.delta)
@@ -198,50 +201,19 @@ def _auto(question: _Question) -> list[Alternative]:
     if target is None:
         raise InvalidInput("target", "an (ε, δ) to choose a mechanism for, or `mechanism.epsilon`")
     samples = auto_samples(question.mechanism, question.samples_max)
-    return ranked_for(question.model, question.people, question.unit_rows, target, samples, question.samples_max)
+    return Comparison(question.model, question.people, question.unit_rows, target, samples, question.samples_max)
 
 
-def _compared(question: _Question, model: Model, mechanism: Mechanism, cost: ReleaseCost) -> list[Alternative]:
-    """The other of `baps` and `laplace` at this one's own cost, where both exist."""
-    people, unit_rows = question.people, question.unit_rows
-    epsilon = cost.total.epsilon(question.delta)
-    if unit_rows > 1 or not COMPARED_FROM <= epsilon <= COMPARED_TO:
+def _compared(asked: Comparison, mechanism: Mechanism) -> list[Alternative]:
+    """The other mechanisms at this one's own cost, where they exist; `baps` only where a sample of it fits uncooled."""
+    if not COMPARED_FROM <= asked.target.epsilon <= COMPARED_TO:
         return []
-    target = Target(epsilon * (1 + 1e-9), question.delta)
-    if isinstance(mechanism, Baps):
-        noisy = Laplace(FREE_SAMPLES, largest_noise_epsilon(model, people, unit_rows, FREE_SAMPLES, target))
-        accuracy = expected_accuracy(model, noisy, people)
-        return [Alternative(noisy, noisy.cost(model, people, unit_rows), accuracy)]
-    if not isinstance(mechanism, Laplace) or not target.fits(Baps(1).cost(model, people, unit_rows)):
-        return []
-    found = ranked_for(model, people, unit_rows, target, None, question.samples_max)
-    return [each for each in found if each.mechanism.kind == "baps"]
-
-
-def _advice(own: Alternative, others: list[Alternative]) -> str:
-    best, *rest = sorted([own, *others], key=lambda each: each.accuracy.total_sd)
-    return reason(best, rest)
-
-
-def _predictive_json(model: Model) -> dict[str, Any]:
-    """A record of the model before any data is seen: what the prior and the trim amount to."""
-    predictive = prior_predictive(model)
-    quantiles = [{"level": level, "value": finite(predictive.quantile(level))} for level in LEVELS_SHOWN]
-    return {"mean": finite(predictive.mean()), "quantiles": quantiles}
-
-
-def _accuracy_json(accuracy: Accuracy) -> dict[str, Any]:
-    return {
-        "posterior_sd": accuracy.posterior_sd,
-        "sampling_sd": accuracy.sampling_sd,
-        "total_sd": accuracy.total_sd,
-        "method": ACCURACY_METHOD,
-    }
-
-
-def _alternative_json(rated: Alternative, delta: float) -> dict[str, Any]:
-    return {
-        "mechanism": rated.mechanism.as_json(),
-        "epsilon": rated.cost.total.epsilon(delta),
-        "accuracy": _accuracy_json(rated.accuracy),
-    }
+    found = []
+    one = Baps(1).cost(asked.model, asked.people, asked.unit_rows)
+    if not isinstance(mechanism, Baps) and asked.target.fits(one):
+        found.append(asked.baps())
+    if not isinstance(mechanism, Laplace) and asked.unit_rows == 1:
+        found.append(asked.laplace())
+    if not isinstance(mechanism, MapPoint):
+        found.append(asked.point())
+    return found

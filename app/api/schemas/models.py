@@ -11,7 +11,7 @@ from app.core.families import FAMILIES
 from app.core.families.priors import SUPPORTS
 from app.core.mechanisms import MECHANISMS, SAMPLES_MAX
 from app.core.mechanisms.baps import TEMPERATURE_MIN
-from app.core.mechanisms.map_point import SCORES
+from app.core.mechanisms.map_point import AUTO_SCORE, SCORES
 from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN
 from app.services.chosen_mechanism import AUTO
 
@@ -74,7 +74,10 @@ _MECHANISM_FIELDS: dict[str, Any] = {
         "maximum": EPSILON_MAX,
         "description": "laplace, map: the pure ε of the whole release; auto: what it may cost at the dataset's δ.",
     },
-    "score": {"enum": [*SCORES], "description": "map: what a point is chosen by."},
+    "score": {
+        "enum": [AUTO_SCORE, *SCORES],
+        "description": "map: what a point is chosen by; auto, also if left out: the more accurate of the two.",
+    },
 }
 
 
@@ -99,7 +102,7 @@ class ModelBody(Body):
 
 
 class MechanismBody(Body):
-    """How samples are drawn; `auto` chooses `baps` or `laplace`. The fields beside `kind` belong to it."""
+    """How samples are drawn; `auto` chooses `baps` or `laplace`, for one sample also `map`. Other fields belong to `kind`."""
 
     model_config = ConfigDict(
         extra="allow",

@@ -16,6 +16,8 @@ _ACCURACY: JsonDict = {
     "posterior_sd": 0.012,
     "sampling_sd": 0.0012,
     "total_sd": 0.0121,
+    "limit_sd": 0.0121,
+    "measure": "root mean squared error of the mean answer as an estimate of the parameter, over prior and data",
     "method": "averaged over the prior, large-sample form; no data",
 }
 PLAN: JsonDict = {
@@ -38,8 +40,9 @@ PLAN: JsonDict = {
         "by_samples": [{"samples": 100, "epsilon": 6.56, "total_sd": 0.0121}],
         "by_epsilon": [{"epsilon": 1.0, "samples": 4, "total_sd": 0.0135}],
     },
+    "scores": None,
     "alternatives": [{"mechanism": LAPLACE_MECHANISM, "epsilon": 6.56, "accuracy": _ACCURACY}],
-    "advice": "laplace: error 1.01 times smaller than baps; noise on one sum costs less accuracy than …",
+    "advice": "laplace: an expected error 1.01 times smaller than baps; noise on one sum costs less accuracy than …",
     "target": None,
 }
 PLAN_BODIES: list[Any] = [
@@ -84,7 +87,8 @@ class PlanBody(Body):
     target: BudgetBody | None = Field(default=None, description="What may be spent: what is missing is then found.")
     calibrate: Literal["samples", "temperature", "trim"] | None = Field(
         default=None,
-        description="What of `baps` to find for `target`: most samples, highest temperature, smallest trim. "
+        description="What of `baps` to find for `target`: most samples, highest temperature, smallest trim (a range is "
+        "narrowed around its middle). "
         "Without it the samples, if they are left out.",
     )
     privacy_unit: PlanUnitBody | None = Field(default=None, description="null: one row a person.")
@@ -101,8 +105,13 @@ class PlanAccuracy(Answer):
 
     posterior_sd: Amount = Field(description="The spread that the samples show.")
     sampling_sd: Amount = Field(description="What drawing only so many adds to the error of their mean.")
-    total_sd: Amount = Field(description="The error to expect of that mean.")
-    method: str
+    total_sd: Amount = Field(description="The error to expect of that mean, with this many samples.")
+    limit_sd: Amount = Field(
+        description="What it falls to if free samples are drawn without end; `total_sd` where samples are paid for. "
+        "Mechanisms are compared by this where the number of samples is left open."
+    )
+    measure: str = Field(description="What these figures measure: the same for every mechanism.")
+    method: str = Field(description="How they were computed.")
 
 
 class PlanTarget(Answer):
@@ -138,6 +147,14 @@ class PlanAlternative(Answer):
     accuracy: PlanAccuracy
 
 
+class PlanScore(Answer):
+    """One score of `map` with its simulated error."""
+
+    score: str
+    total_sd: Amount
+    chosen: bool
+
+
 class QuantilePoint(Answer):
     level: float
     value: float | None = Field(description="null if it is beyond all numbers.")
@@ -166,6 +183,9 @@ class Plan(Answer):
     prior_predictive: PriorPredictive
     grid_points: Count
     curves: PlanCurves
+    scores: list[PlanScore] | None = Field(
+        default=None, description="`map`: both scores, so that the choice can be checked; null for other mechanisms."
+    )
     alternatives: list[PlanAlternative] = Field(description="Other mechanisms at the same cost, where there are any.")
     advice: str | None = Field(description="Which of these is the most accurate, and why; null without others.")
     target: PlanTarget | None = Field(default=None, description="Present if one was asked for.")

@@ -1,11 +1,14 @@
 """How accurate a release can be expected to be, from public numbers only: averages over the prior, no data.
 
-For θ from the prior and data from the model, in the usual large-sample form,
+One measure for every mechanism: the root mean squared error of the *mean answer* (the mean of the released samples, what
+`squared` responds) as an estimate of θ, with θ from the prior and data from the model. In the usual large-sample form, with
+P = 1/v₀ the prior's precision and I = n·μ'²/σ² the information of n records (μ, σ² the mean and variance of T),
 
-    baps      Var = 1/(1/v₀ + τ·I)           (the spread of the tempered posterior),      and Var/N for drawing N samples
-    laplace   Var = 1/(1/v₀ + (nμ')²/(nσ² + 2b²))   (noise of variance about 2b² beside the data's own nσ²)
+    baps      (P + τ²I)/(P + τI)²  +  1/(P + τI)/N        the tempered posterior's centre shrinks more; N draws of it
+    laplace   1/(P + J)  +  1/(P + J)/N,   J = (nμ')²/(nσ² + w)     w the variance of the noise beside the data's own nσ²
 
-with v₀ the prior's variance, I = n·μ'²/σ² the information of n records, μ and σ² the mean and variance of T.
+`map` has no such form and is simulated (`map_simulation.py`). The share γ = 2⁻²⁴ that the sampler keeps for every point is
+left out: a draw in sixteen million would otherwise decide the figure for a hundred million people.
 """
 
 import math
@@ -18,9 +21,10 @@ from numpy.typing import NDArray
 from app.core.families import Model
 from app.core.mechanisms.baps import Baps
 from app.core.mechanisms.laplace import Laplace
-from app.core.mechanisms.map_point import MapPoint
+from app.core.mechanisms.map_point import MapPoint, score_errors
 from app.core.mechanisms.mechanism import Mechanism
 from app.core.mechanisms.noise_aware import noise_scale
+from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
 
@@ -31,65 +35,71 @@ PRIOR_POINTS = 65
 class Accuracy:
     """Standard deviations in units of the parameter.
 
-    `posterior_sd` is the spread the samples show, `sampling_sd` what drawing only N of them adds to their mean, and
-    `total_sd` the error to expect of that mean as an estimate of θ.
+    `posterior_sd` is the spread the samples show, `sampling_sd` what drawing only N of them adds to the error of their
+    mean, and `total_sd` that error. `limit_sd` is what `total_sd` falls to when more samples cost nothing; where samples are
+    paid for, or there is only one, it is `total_sd` itself.
     """
 
     posterior_sd: float
     sampling_sd: float
     total_sd: float
+    limit_sd: float
 
 
-def expected_accuracy(model: Model, mechanism: Mechanism, people: int) -> Accuracy:
-    """People are taken to bring one row each."""
-    prior_variance, slope, variance = _prior_moments(model)
-    if isinstance(mechanism, Laplace):
-        steps = model.statistic.steps
-        noise = 2 * (noise_scale(steps, mechanism.epsilon) * model.statistic.step) ** 2
-        information = (people * slope) ** 2 / (people * variance + noise)
-        return _accuracy(information, information, prior_variance, mechanism.samples)
-    information = people * slope**2 / variance
-    power = mechanism.temperature if isinstance(mechanism, Baps) else 1.0
+def expected_accuracy(model: Model, mechanism: Mechanism, people: int, unit_rows: int = 1) -> Accuracy:
+    """People are taken to bring one row each. Raises NumericalFailure for a mechanism without a known error."""
     if isinstance(mechanism, MapPoint):
-        power = map_power(model, mechanism, people)
-    return _accuracy(information, power * information, prior_variance, mechanism.samples)
+        return _point_accuracy(model, mechanism, people, unit_rows)
+    prior = _prior_moments(model)
+    if isinstance(mechanism, Laplace):
+        noise = noise_variance(model, mechanism.epsilon)
+        information = (people * prior.slope) ** 2 / (people * prior.variance + noise)
+        spread = float((1 / (prior.precision + information)).mean())
+        sampling = spread / mechanism.samples
+        return Accuracy(math.sqrt(spread), math.sqrt(sampling), math.sqrt(spread + sampling), math.sqrt(spread))
+    if not isinstance(mechanism, Baps):
+        raise NumericalFailure(f"the error of a {mechanism.kind} release is not known")
+    power, information = mechanism.temperature, people * prior.slope**2 / prior.variance
+    shown = prior.precision + power * information
+    centre = float(((prior.precision + power**2 * information) / shown**2).mean())
+    spread = float((1 / shown).mean())
+    sampling = spread / mechanism.samples
+    total = math.sqrt(centre + sampling)
+    return Accuracy(math.sqrt(spread), math.sqrt(sampling), total, total)
 
 
-def _accuracy(own: Array, shown: Array, prior_variance: float, samples: int) -> Accuracy:
-    """`own` is the information in what was computed from, `shown` that of the distribution samples come from.
-
-    A tempered posterior is wider than the data deserve but centred as well as the full one.
-    """
-    centre = float((1 / (1 / prior_variance + own)).mean())
-    spread = float((1 / (1 / prior_variance + shown)).mean())
-    return Accuracy(math.sqrt(spread), math.sqrt(spread / samples), math.sqrt(centre + spread / samples))
+def noise_variance(model: Model, epsilon: float) -> float:
+    """Of `laplace` noise, in units of T: 2q/(1−q)² lattice steps squared, q = e^{−1/b}."""
+    rate = 1 / noise_scale(model.statistic.steps, epsilon)
+    return 2 * math.exp(-rate) / math.expm1(-rate) ** 2 * model.statistic.step**2
 
 
-def map_power(model: Model, mechanism: MapPoint, people: int) -> float:
-    """The power on the likelihood that the log-density score amounts to."""
-    grid = model.grid(people, 1.0)
-    low, high = model.statistic_range
-    return mechanism.epsilon / float(np.ptp(grid.change((high - low, 0))))
+def _point_accuracy(model: Model, point: MapPoint, people: int, unit_rows: int) -> Accuracy:
+    errors = score_errors(model, point.epsilon, people, unit_rows)
+    chosen = min(errors.values(), key=lambda each: each.total_sd) if point.score == "auto" else errors[point.score]
+    return Accuracy(chosen.drawing_sd, chosen.drawing_sd, chosen.total_sd, chosen.total_sd)
+
+
+@dataclass(frozen=True, slots=True)
+class _PriorMoments:
+    """The prior's precision, and (dE[T]/dθ, Var T) of one record at its quantiles."""
+
+    precision: float
+    slope: Array
+    variance: Array
 
 
 @lru_cache(maxsize=256)
-def _prior_moments(model: Model) -> tuple[float, Array, Array]:
-    """The prior's variance, then (dE[T]/dθ, Var T) of one record at its quantiles. A plan asks for dozens of figures.
-
-    E[T] = A'/η', and its derivative over η' is the variance.
-    """
-    theta, prior_variance = _prior_points(model)
-    variance = model.sums.sd(theta, 1) ** 2
-    return prior_variance, np.abs(variance * model.eta.slope(theta)), variance
-
-
-def _prior_points(model: Model) -> tuple[Array, float]:
+def _prior_moments(model: Model) -> _PriorMoments:
+    """A plan asks for dozens of figures. E[T] = A'/η', and its derivative over η' is the variance."""
     grid = model.grid(1, 1.0)
     weight = np.exp(grid.log_prior - grid.log_prior.max())
     weight /= weight.sum()
     mean = float((weight * grid.theta).sum())
-    variance = float((weight * (grid.theta - mean) ** 2).sum())
+    spread = float((weight * (grid.theta - mean) ** 2).sum())
     order = np.argsort(grid.theta)
     levels = (np.arange(PRIOR_POINTS) + 0.5) / PRIOR_POINTS
     chosen = np.searchsorted(np.cumsum(weight[order]), levels)
-    return grid.theta[order][np.minimum(chosen, grid.size - 1)], variance
+    theta = grid.theta[order][np.minimum(chosen, grid.size - 1)]
+    variance = model.sums.sd(theta, 1) ** 2
+    return _PriorMoments(1 / spread, np.abs(variance * model.eta.slope(theta)), variance)

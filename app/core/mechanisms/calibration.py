@@ -1,7 +1,7 @@
 """Finding the largest release that fits a target (ε, δ), from public numbers only.
 
-Costs grow with N and with τ and fall with ω, so each search closes in on the boundary and returns a value whose own
-computed cost fits: even if a cost were not monotone somewhere, what is returned satisfies the target.
+Costs grow with N, with τ and with the range of the parameter, so each search closes in on the boundary and returns a value
+whose own computed cost fits: even if a cost were not monotone somewhere, what is returned satisfies the target.
 """
 
 import math
@@ -16,11 +16,14 @@ from app.core.families.bernoulli import TRIM_MAX, TRIM_MIN
 from app.core.families.parameters import Parameter
 from app.core.mechanisms.baps import TEMPERATURE_MIN, Baps
 from app.core.mechanisms.laplace import Laplace
+from app.core.mechanisms.map_point import choice_cost
 from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.core.privacy import ORDERS, Cost, conversion_offset
 from app.errors import InvalidMechanism
 
+SHARE_MIN = 1e-3
+POINT_WIDTH = 1e-6
 WIDTH = 1e-3
 NOISE_WIDTH = 1e-4
 TURNS_MAX = 40
@@ -70,25 +73,63 @@ def largest_temperature(model: Model, people: int, unit_rows: int, samples: int,
 
 
 def smallest_trim(model: Model, people: int, unit_rows: int, baps: Baps, target: Target) -> Model:
-    """The widest [ω, 1−ω] that fits; only for families trimmed by one ω."""
-    if model.trim is None:
-        raise InvalidMechanism(
-            "calibrate", "samples or temperature: this family is trimmed by a range, not by one number"
-        )
+    """The widest range of the parameter that fits, to a thousandth of its width.
 
-    def trimmed(log_trim: float) -> Model:
-        trim = math.exp(log_trim)
-        return replace(model, trim=trim, parameter=Parameter(model.parameter.name, trim, 1 - trim))
+    For a probability trimmed by ω the widest [ω, 1−ω]. For a range, the widest one inside the given range with the same
+    middle in the coordinate φ the grid is even in: there every posterior has about the same width, so no part of the range
+    is favoured. What lies outside the given range is the steward's to say, not ours to guess.
+    """
+    trims = _Ranges(model) if model.trim is None else _Omegas(model)
 
-    def cost_at(log_trim: float) -> ReleaseCost:
-        return baps.cost(trimmed(log_trim), people, unit_rows)
+    def cost_at(log_width: float) -> ReleaseCost:
+        return baps.cost(trims.at(log_width), people, unit_rows)
 
-    low, high = math.log(TRIM_MIN), math.log(TRIM_MAX)
-    if target.fits(cost_at(low)):
-        return trimmed(low)
-    if not target.fits(cost_at(high)):
-        raise impossible("even at the widest trim this release costs", cost_at(high).total.epsilon(target.delta))
-    return trimmed(_boundary(cost_at, target, high, low))
+    good, bad, step = trims.narrowest, trims.given, 0.1
+    while target.fits(cost_at(bad)):
+        if bad >= trims.widest:
+            return trims.at(bad)
+        good, bad, step = bad, min(bad + step, trims.widest), 2 * step
+    if good == trims.narrowest and not target.fits(cost_at(good)):
+        least = cost_at(good).total.epsilon(target.delta)
+        raise impossible("even with the narrowest range this release costs", least)
+    return trims.at(_boundary(cost_at, target, good, bad))
+
+
+class _Omegas:
+    """Models of one family by the logarithm of the width π/2 − 2·arcsin √ω, of which costs are nearly powers."""
+
+    def __init__(self, model: Model) -> None:
+        self._model, self.given = model, _log_width(model.trim or TRIM_MIN)
+        self.narrowest, self.widest = _log_width(TRIM_MAX), _log_width(TRIM_MIN)
+
+    def at(self, log_width: float) -> Model:
+        if log_width == self.given:
+            return self._model
+        trim = math.sin(math.pi / 4 - math.exp(log_width) / 2) ** 2
+        trim = min(max(trim, TRIM_MIN), TRIM_MAX)
+        name = self._model.parameter.name
+        return replace(self._model, trim=trim, parameter=Parameter(name, trim, 1 - trim))
+
+
+class _Ranges:
+    """Models of one family by the logarithm of the share they keep of the given range, in φ."""
+
+    def __init__(self, model: Model) -> None:
+        ends = model.parameter.lower, model.parameter.upper
+        self._model, self.given, self.widest = model, 0.0, 0.0
+        self._first, self._last = (model.spacing.forward(end) for end in ends)
+        self.narrowest = math.log(SHARE_MIN)
+
+    def at(self, log_share: float) -> Model:
+        if log_share == 0:
+            return self._model
+        cut = (self._last - self._first) * -math.expm1(log_share) / 2
+        lower, upper = self._model.spacing.inverse(np.array([self._first + cut, self._last - cut])).tolist()
+        return replace(self._model, parameter=Parameter(self._model.parameter.name, lower, upper))
+
+
+def _log_width(trim: float) -> float:
+    return math.log(math.pi / 2 - 2 * math.asin(math.sqrt(trim)))
 
 
 def largest_noise_epsilon(model: Model, people: int, unit_rows: int, samples: int, target: Target) -> float:
@@ -107,6 +148,25 @@ def largest_noise_epsilon(model: Model, people: int, unit_rows: int, samples: in
         return EPSILON_MAX
     low, high = math.log(max(EPSILON_MIN, target.epsilon / 2)), math.log(min(EPSILON_MAX, 4 * target.epsilon))
     return allowed(_boundary(cost_at, target, low, high, NOISE_WIDTH))
+
+
+def largest_point_epsilon(target: Target) -> float:
+    """The ε of a `map` release whose cost at δ is the target's: at least ε itself, more where δ buys some."""
+
+    def fits(epsilon: float) -> bool:
+        return choice_cost(epsilon).epsilon(target.delta) <= target.epsilon
+
+    good, bad = EPSILON_MIN, EPSILON_MAX
+    if not fits(good):
+        raise impossible("even the blindest choice of a point costs", choice_cost(good).epsilon(target.delta))
+    if fits(bad):
+        return bad
+    if good <= target.epsilon <= bad:
+        good = target.epsilon
+    while bad / good > 1 + POINT_WIDTH:
+        middle = math.sqrt(good * bad)
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
 
 
 def _boundary(
@@ -166,8 +226,8 @@ def _logs(cost: Cost) -> NDArray[np.float64]:
 def impossible(what: str, epsilon: float) -> InvalidMechanism:
     return InvalidMechanism(
         "target.epsilon",
-        f"at least {_rounded_up(epsilon)}: {what} that much here. More people, a wider trim, a lower "
-        "temperature, a stronger prior or fewer samples make it cheaper",
+        f"at least {_rounded_up(epsilon)}: {what} that much here. More people, a narrower range of the parameter, a "
+        "lower temperature, a stronger prior or fewer samples make it cheaper",
     )
 
 
