@@ -25,6 +25,7 @@ Restriction = tuple[tuple[int, tuple[int, ...]], ...]
 CHUNK_BYTES = 2**21
 CHUNK_SAMPLES = (16, 1024)
 EXPONENT_MIN = -1000
+USED: Array = np.empty(0)
 
 
 def graph_of(network: Network) -> Graph:
@@ -119,7 +120,11 @@ def contract(plan: Plan, tables: list[Array]) -> tuple[Array, NDArray[np.int64]]
 
 
 def take_operands(step: Step, tables: list[Array], samples: int) -> list[Array]:
-    return [tables[i].reshape(*shape, samples) for i, shape in zip(step.inputs, step.shapes, strict=True)]
+    """Each table is used once; letting go of it here keeps the memory of one query small enough to be used again."""
+    operands = [tables[i].reshape(*shape, samples) for i, shape in zip(step.inputs, step.shapes, strict=True)]
+    for i in step.inputs:
+        tables[i] = USED
+    return operands
 
 
 def product(operands: Sequence[Array]) -> Array:

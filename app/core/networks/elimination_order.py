@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from app.core.networks.structure import NODES_MAX
 from app.errors import InvalidQuery
 
 Graph = tuple[tuple[int, ...], ...]
@@ -230,19 +231,35 @@ def _greedy(
         entries = sizes[v] * math.prod(sizes[u] for u in _bits(around))
         order.append(v)
         width, largest, total = max(width, around.bit_count()), max(largest, entries), total + entries
-        touched = around
-        for u in _bits(around):
-            near[u] = (near[u] | around) & ~(1 << v | 1 << u)
-            touched |= near[u]
-        for u in _bits(touched):
+        for u in _bits(_join(near, v, around)):
             if u in scores:
                 scores[u] = _score(near, sizes, u, rule)
                 heapq.heappush(heap, (scores[u], u))
     return (*order, *(() if target is None else (target,))), width, largest, total
 
 
+def _join(near: dict[int, int], v: int, around: int) -> int:
+    """Takes v out and makes its neighbours neighbours of each other; returns whose score this may change.
+
+    Those are the neighbours, and for each new edge the variables next to both its ends.
+    """
+    added = {}
+    for u in _bits(around):
+        added[u] = around & ~(near[u] | 1 << u)
+        near[u] = (near[u] | around) & ~(1 << v | 1 << u)
+    changed = around
+    for u, ends in added.items():
+        for w in _bits(ends):
+            changed |= near[u] & near[w]
+    return changed
+
+
 def _score(near: dict[int, int], sizes: tuple[int, ...], v: int, rule: Rule) -> tuple[int, int]:
     around = near[v]
+    degree = around.bit_count()
+    if 2**degree > TABLE_ENTRIES_MAX:
+        # Too large whatever the sizes: comes after all others, by degree, and is not worth counting.
+        return rule(NODES_MAX**2, 2**degree)
     members = list(_bits(around))
     present = sum((near[u] & around).bit_count() for u in members)
     fill = (len(members) * (len(members) - 1) - present) // 2

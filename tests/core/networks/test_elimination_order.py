@@ -1,5 +1,7 @@
 """What is left out of an elimination, how wide it gets, and that both are known before any work and once a shape."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,16 @@ def test_a_lattice_is_eliminated_at_most_two_wider_than_its_side(side: int) -> N
 def test_a_chain_of_any_length_has_width_one() -> None:
     network = build_network([binary("n0"), *(binary(f"n{k}", f"n{k - 1}") for k in range(1, 1000))])
     plan = plan_elimination(graph_of(network), (2,) * 1000, tuple(range(1000)), 500)
+    assert (plan.width, plan.entries) == (1, 4)
+
+
+def test_a_hub_with_a_thousand_children_is_planned_at_once() -> None:
+    """Rescoring the hub's neighbours after each child would take seconds; this takes a few hundredths."""
+    graph = ((), *(((0,),) * 999))
+    plan_elimination.cache_clear()
+    started = time.process_time()
+    plan = plan_elimination(graph, (2,) * 1000, tuple(range(1000)))
+    assert time.process_time() - started < 1
     assert (plan.width, plan.entries) == (1, 4)
 
 
