@@ -9,10 +9,15 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from app.api.middleware.envelope import RATE_LIMIT
 from app.api.runtime import runtime_of
 from app.errors import Forbidden, Unauthenticated
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
+from app.services.rate_limits import RateLimits, address_of
 from app.services.verify_key import verify_key
+
+HEAVY = frozenset({"plan_release", "verify_ledger"})
+"""Operations that compute much and charge nothing: a smaller limit of their own."""
 
 _BEARER = re.compile(r"bearer +(pstn_[a-z2-7]{16}_[A-Za-z0-9_-]{43})", re.IGNORECASE)
 
@@ -29,7 +34,30 @@ def bearer_token(request: Request) -> str | None:
 
 
 async def read_principal(request: Request) -> AnyPrincipal:
-    return await verify_key(runtime_of(request), token=bearer_token(request))
+    """Also where every request with a key is counted: against the key if it is good, against the address if not."""
+    runtime = runtime_of(request)
+    address = address_of(None if request.client is None else request.client.host)
+    try:
+        token = bearer_token(request)
+        runtime.limits.check_address(address, token)
+        principal = await verify_key(runtime, token=token)
+    except Unauthenticated as refusal:
+        if refusal.code == Unauthenticated.code:
+            runtime.limits.check_address(address, None)
+            runtime.limits.note_failure(address)
+        raise
+    await _count(request, runtime.limits, principal.key_id)
+    return principal
+
+
+async def _count(request: Request, limits: RateLimits, key_id: str) -> None:
+    """One token; what is left is told by the envelope, with a refusal too."""
+    heavy = getattr(request.scope.get("route"), "operation_id", None) in HEAVY
+    limit = limits.heavy if heavy else limits.requests
+    if limit is not None:
+        state = request.scope.setdefault("state", {})
+        state[RATE_LIMIT] = (limit.policy_header, limit.empty_header)
+        state[RATE_LIMIT] = (limit.policy_header, await limit.spend(key_id))
 
 
 async def read_steward(request: Request) -> Steward:

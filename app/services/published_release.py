@@ -9,13 +9,12 @@ from app.errors import IntegrityFailure
 from app.services.ledger_trust import require_servable
 from app.services.principals import Reader
 from app.services.runtime import ReadingRight, Runtime
+from app.services.shared_samples import read_samples
 from app.services.stored_models import stored_model
 from app.services.visibility import find_release, readable_samples
 from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, PublishedRelease
-from app.storage import datasets, releases, sample_sets
-from app.storage.sample_sets import SampleSetRecord
+from app.storage import datasets, releases
 
-CACHE_TTL_S = 86_400
 _BYTES_PER_VALUE = 8
 _COPIES = 4
 """A warm sample set holds its columns, their sorted copy and two prefix sums."""
@@ -29,7 +28,7 @@ async def open_release(runtime: Runtime, reader: Reader, release_id: str) -> Pub
     memo = (release_id, right.samples)
     warm = runtime.warm.releases.get(memo)
     if warm is None:
-        warm = await _load(runtime, release_id, right.samples)
+        warm = await runtime.warm.flights.do(memo, lambda: _load(runtime, release_id, right.samples))
         size = right.samples * len(warm.parameters) * _BYTES_PER_VALUE * _COPIES + ENTRY_OVERHEAD_BYTES
         runtime.warm.releases.put(memo, warm, size)
     return warm
@@ -54,20 +53,6 @@ async def _load(runtime: Runtime, release_id: str, samples: int) -> PublishedRel
     model = stored_model(release, dataset)
     parameters = model.parameters
     published = int(release.cost["samples"])
-    record = await _record(runtime, release_id, published, len(parameters))
+    record = await read_samples(runtime, release_id, published, len(parameters))
     prefix = np.array(record.values[:samples])
     return PublishedRelease(release_id, parameters, await asyncio.to_thread(SampleSet, parameters, prefix), model)
-
-
-async def _record(runtime: Runtime, release_id: str, samples: int, parameters: int) -> SampleSetRecord:
-    """The cache only saves the database a read: a body of the wrong length is ignored and replaced."""
-    key = f"samples:{release_id}"
-    body = await runtime.cache.get(key)
-    if body is not None and len(body) == samples * parameters * _BYTES_PER_VALUE:
-        return SampleSetRecord(release_id, samples, parameters, body)
-    async with runtime.database.read() as connection:
-        record = await sample_sets.get_samples(connection, release_id)
-    if record is None or (record.samples, record.parameters) != (samples, parameters):
-        raise IntegrityFailure("a published release without its samples")
-    await runtime.cache.put(key, record.body, CACHE_TTL_S)
-    return record

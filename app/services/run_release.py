@@ -24,6 +24,7 @@ from app.ledger.posting import commit_posting, void_posting
 from app.services.dataset_sources import dataset_source, rows_present
 from app.services.failpoints import failpoint
 from app.services.runtime import Runtime
+from app.services.shared_samples import share_samples
 from app.services.stored_models import stored_mechanism, stored_model
 from app.services.wipe_uploads import wipe_used_upload
 from app.storage import accounts, datasets, ledger_book, releases, sample_sets
@@ -136,6 +137,7 @@ async def _publish(runtime: Runtime, release: Release, token: str, samples: NDAr
         failpoint("release.storing")
     failpoint("release.published")
     log.info("release published", release=release.id)
+    await share_samples(runtime, record)
 
 
 async def _give_up(runtime: Runtime, release: Release, token: str, *, read: bool, reason: str) -> None:

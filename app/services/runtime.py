@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from prometheus_client import Counter
 
 from app.services.principals import AnyPrincipal
+from app.services.rate_limits import RateLimits
 from app.services.rights import Rights, RightsTable
 from app.services.warm_memory import WarmMemory
 from app.settings import Settings
@@ -52,6 +53,7 @@ class Runtime:
     keys: RightsTable[VerifiedKey]
     readings: RightsTable[ReadingRight]
     warm: WarmMemory
+    limits: RateLimits
     notary: Notary
     witnesses: Witnesses
     clock: Callable[[], int]
@@ -59,6 +61,7 @@ class Runtime:
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
 
     async def close(self) -> None:
+        await self.limits.close()
         await self.witnesses.close()
         await self.cache.close()
         await self.database.dispose()
@@ -72,15 +75,17 @@ async def open_runtime(settings: Settings) -> Runtime:
     database = Database.open(settings.database_url, options={OPTION: notary})
     witnesses = open_witnesses(settings.data_dir, database.url, settings.redis_url)
     notary.pinned = frozenset(filter(None, [witnesses.disk.pinned(witnesses.place)]))
+    cache = open_cache(settings.redis_url, on_failure=lambda call: CACHE_FAILURES.labels(call).inc())
     return Runtime(
         settings=settings,
         database=database,
-        cache=open_cache(settings.redis_url, on_failure=lambda call: CACHE_FAILURES.labels(call).inc()),
+        cache=cache,
         uploads=UploadStore(settings.data_dir / "uploads", settings.upload_bytes_max),
         rights=rights,
         keys=RightsTable(rights),
         readings=RightsTable(rights),
         warm=WarmMemory(),
+        limits=RateLimits.of(settings, cache),
         notary=notary,
         witnesses=witnesses,
         clock=lambda: time.time_ns() // 1_000,

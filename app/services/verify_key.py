@@ -25,6 +25,7 @@ async def verify_key(runtime: Runtime, *, token: str | None) -> AnyPrincipal:
         raise Unauthenticated("send a key as `Authorization: Bearer pstn_<id>_<secret>`")
     key_id, secret = parts.groups()
     known = runtime.keys.get(key_id)
+    warm = known is not None
     if known is None:
         known = await _load(runtime, key_id)
     offered = hash_secret(secret)
@@ -35,6 +36,8 @@ async def verify_key(runtime: Runtime, *, token: str | None) -> AnyPrincipal:
         raise KeyRevoked("this key was revoked")
     if known.expires_us is not None and now_us >= known.expires_us:
         raise KeyExpired("this key has expired")
+    if token is not None and not warm:
+        runtime.limits.prove(token)
     runtime.rights.used_us[key_id] = now_us
     return known.principal
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from app.core.decisions import Question, SampleSet
 from app.core.families import Model, Parameter
+from app.services.single_flight import SingleFlight
 
 T = TypeVar("T")
 
@@ -66,6 +67,8 @@ class WarmMemory:
     """Releases by (id, prefix), compiled questions by (release, body), answers by (id, prefix, body), plans by body."""
 
     def __init__(self) -> None:
+        self.flights = SingleFlight()
+        self.cache_secret: bytes | None = None
         self.releases: Shelf[PublishedRelease] = Shelf(SAMPLE_BYTES_MAX)
         self.questions: Shelf[Question] = Shelf(QUESTION_BYTES_MAX)
         self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)

@@ -1,12 +1,16 @@
 """What a process keeps at hand is bounded by bytes; losing it costs a read and changes no answer."""
 
+import asyncio
 import json
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.errors import Unavailable
 from app.services.answer_query import answer_query
+from app.services.single_flight import SingleFlight
 from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, QUESTION_BYTES_MAX, Shelf
+from app.storage.cache.sealed import seal, unseal
 from tests.services.world import QUESTION, World
 
 SIZES = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 60)), max_size=60)
@@ -78,10 +82,50 @@ async def test_an_answer_is_the_same_bytes_after_everything_warm_was_lost(world:
 
 
 async def test_a_cached_sample_set_of_the_wrong_length_is_replaced(world: World):
+    """Sealed by us, for this key, and still not this release's: a shape is checked after the seal."""
     release = await world.published(await world.dataset(), samples=30)
     before = await answer_query(world.runtime, reader=world.steward, release_id=release, body=QUESTION)
+    key, secret = f"samples:{release}", world.runtime.warm.cache_secret
+    assert secret is not None
     for wrong in (b"", b"\0" * 8, b"\0" * 8 * 31):
         world.runtime.warm.clear()
-        await world.runtime.cache.put(f"samples:{release}", wrong, 60)
+        await world.runtime.cache.put(key, seal(secret, key, wrong), 60)
         assert await answer_query(world.runtime, reader=world.steward, release_id=release, body=QUESTION) == before
-        assert await world.runtime.cache.get(f"samples:{release}") == await world.samples(release)
+        refilled = await world.runtime.cache.get(key)
+        assert refilled is not None
+        assert unseal(secret, key, refilled) == await world.samples(release)
+
+
+async def test_many_who_want_one_thing_cost_one_fetch_and_one_who_leaves_takes_nothing_away():
+    flights, begun, gate = SingleFlight(), [], asyncio.Event()
+
+    async def fetch() -> str:
+        begun.append(1)
+        await gate.wait()
+        return "fetched"
+
+    waiting = [asyncio.create_task(flights.do("key", fetch)) for _ in range(20)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    gate.set()
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(found[0], asyncio.CancelledError)
+    assert found[1:] == ["fetched"] * 19
+    assert len(begun) == 1
+    assert await flights.do("key", fetch) == "fetched"
+    assert len(begun) == 2
+
+
+async def test_a_fetch_that_fails_fails_for_those_who_waited_and_is_tried_again_by_the_next():
+    flights, outcomes = SingleFlight(), iter([Unavailable("away"), "fetched"])
+
+    async def fetch() -> str:
+        await asyncio.sleep(0)
+        outcome = next(outcomes)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    failed = await asyncio.gather(*(flights.do("key", fetch) for _ in range(3)), return_exceptions=True)
+    assert all(isinstance(outcome, Unavailable) for outcome in failed)
+    assert await flights.do("key", fetch) == "fetched"

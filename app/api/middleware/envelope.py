@@ -1,4 +1,7 @@
-"""Every response carries its request's id and safe defaults; the id is in every log line of the request."""
+"""Every response carries its request's id, safe defaults and what is left of its key's rate limit.
+
+The id is in every log line of the request. Limits are told as in the IETF's draft of RateLimit header fields.
+"""
 
 import re
 import secrets
@@ -6,6 +9,9 @@ import secrets
 import structlog
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+RATE_LIMIT = "rate_limit"
+"""Where in a request's state the values of `RateLimit-Policy` and `RateLimit` are left, if it was counted."""
 
 _SANE = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
@@ -21,7 +27,8 @@ class EnvelopeMiddleware:
             await self.app(scope, receive, send)
             return
         request_id = _incoming_id(scope) or secrets.token_hex(8)
-        scope.setdefault("state", {})["request_id"] = request_id
+        state = scope.setdefault("state", {})
+        state["request_id"] = request_id
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
 
@@ -32,6 +39,10 @@ class EnvelopeMiddleware:
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "no-referrer"
                 headers.setdefault("Cache-Control", "no-store")
+                counted = state.get(RATE_LIMIT)
+                if counted is not None:
+                    headers.raw.append((b"ratelimit-policy", counted[0]))
+                    headers.raw.append((b"ratelimit", counted[1]))
             await send(message)
 
         await self.app(scope, receive, send_enveloped)

@@ -2,8 +2,9 @@
 
 from app.storage.cache.memory import MemoryCache
 from app.storage.cache.protocol import Cache, FailureHook, Message
+from app.storage.cache.token_bucket import Tokens
 
-__all__ = ["Cache", "FailureHook", "MemoryCache", "Message", "open_cache"]
+__all__ = ["Cache", "FailureHook", "MemoryCache", "Message", "Tokens", "open_cache"]
 
 
 def open_cache(url: str | None, *, namespace: str = "postern:v1", on_failure: FailureHook | None = None) -> Cache:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from app.storage.cache.mailbox import Mailbox
 from app.storage.cache.protocol import Message
+from app.storage.cache.token_bucket import Tokens
 
 _ENTRY_OVERHEAD_BYTES = 200
 
@@ -48,6 +49,13 @@ class MemoryCache:
         for key in keys:
             self._remove(key)
         return True
+
+    async def hold(self, key: str, ttl_s: float) -> bool:
+        return await self.get(key) is None and await self.put(key, b"", ttl_s)
+
+    async def take_tokens(self, key: str, wanted: int, *, rate_per_s: float, burst: int) -> Tokens | None:
+        """Nobody shares this memory: whoever asks counts for himself."""
+        return None
 
     async def publish(self, channel: str, body: bytes) -> bool:
         for mailbox, channels in self._mailboxes:

@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.storage.cache.token_bucket import Tokens
+
 FailureHook = Callable[[str], None]
 """Called with the operation's name whenever one was lost, for a counter."""
 
@@ -33,6 +35,14 @@ class Cache(Protocol):
 
     async def delete(self, *keys: str) -> bool:
         """False if the keys may still be there: they then live until their ttl."""
+        ...
+
+    async def hold(self, key: str, ttl_s: float) -> bool:
+        """True for one caller until `ttl_s` have passed or the key is deleted; for everyone while the cache is away."""
+        ...
+
+    async def take_tokens(self, key: str, wanted: int, *, rate_per_s: float, burst: int) -> Tokens | None:
+        """Up to `wanted` tokens from a bucket that all processes share; None if nothing is shared at present."""
         ...
 
     async def publish(self, channel: str, body: bytes) -> bool: ...

@@ -20,6 +20,7 @@ from app.errors import InvalidInput
 from app.storage.cache.breaker import Breaker
 from app.storage.cache.mailbox import LOST, Mailbox
 from app.storage.cache.protocol import FailureHook, Message
+from app.storage.cache.token_bucket import TAKE, Tokens
 
 T = TypeVar("T")
 
@@ -69,6 +70,19 @@ class RedisCache:
             return False
         removed = self._client.unlink(*map(self._key, keys))
         return await self._softly("delete", removed, None) is not None
+
+    async def hold(self, key: str, ttl_s: float) -> bool:
+        if not self._breaker.allows():
+            return True
+        taken = self._client.set(self._key(key), b"", px=max(1, int(ttl_s * 1000)), nx=True)
+        return bool(await self._softly("hold", taken, True))
+
+    async def take_tokens(self, key: str, wanted: int, *, rate_per_s: float, burst: int) -> Tokens | None:
+        if not self._breaker.allows():
+            return None
+        taking: Awaitable[Any] = self._client.eval(TAKE, 1, self._key(key), rate_per_s, burst, wanted)
+        taken = await self._softly("take", taking, None)
+        return None if taken is None else Tokens(int(taken[0]), int(taken[1]))
 
     async def publish(self, channel: str, body: bytes) -> bool:
         if not self._breaker.allows():
