@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from app.core.families import FAMILIES, Model, parse_model
 from app.core.families.priors import SUPPORTS
 from app.core.mechanisms.integer_table import UNIFORM_SHARE, integer_weights
-from app.core.privacy import ORDERS
-from app.core.privacy.kernel import kernel_curve
+from app.core.privacy.kernel import kernel_supremum
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.schema import parse_columns
 from app.core.statistics import ExactStatistic
@@ -64,35 +63,39 @@ def test_charged_curve_covers_all_neighbours_and_is_within_five_percent_of_them(
 
 
 @every_family
-@pytest.mark.parametrize(("people", "steps", "loosest"), [(70, 30, TIGHTNESS), (60, 70, 1.1)])
+@pytest.mark.parametrize(("people", "steps", "temperature"), [(70, 30, 1.0), (60, 70, 1.0), (200, 8, 0.5)])
 def test_charged_curve_covers_neighbours_on_lattices_too_large_to_visit(
-    family: str, people: int, steps: int, loosest: float
+    family: str, people: int, steps: int, temperature: float
 ) -> None:
-    """Where every value is convolved (steps of 30) or cells are certified (steps of 70) instead of pairs visited.
-
-    Convolved curves reach 4,096 steps; orders beyond that fall back on coarser bounds, sound but not as close.
-    """
+    """Where the curvature is certified instead of pairs visited: covered, and within five percent at every order."""
     if family == "bernoulli":
         people, steps = people * 20, 1
     model = with_steps(build(family, priors_of(family)[0]), steps)
-    exact = renyi_curve(model, people, 1, 1.0, widest_pairs(steps, people, stride=1 + people * steps // 1_500))
-    charged = np.array(posterior_draw_cost(model, people, 1, 1.0).cost.curve)
-    assert (charged >= exact).all()
-    close = (np.array(ORDERS) - 1) * steps <= 4_096
-    assert (charged / exact)[close].max() <= loosest
+    stride = 1 + people * steps // 1_500
+    exact = renyi_curve(model, people, 1, temperature, widest_pairs(steps, people, stride))
+    charged = posterior_draw_cost(model, people, 1, temperature)
+    assert charged.method.startswith("certified")
+    ratio = np.array(charged.cost.curve) / exact
+    assert ratio.min() >= 1
+    assert ratio.max() <= TIGHTNESS
 
 
 @every_family
-@pytest.mark.parametrize(("people", "steps", "temperature"), [(5, 4, 1.0), (30, 20, 0.4)])
-def test_kernel_of_the_curvature_covers_all_neighbours(
+@pytest.mark.parametrize(("people", "steps", "temperature"), [(1, 4, 0.3), (5, 4, 1.0), (12, 10, 0.05), (30, 20, 0.4)])
+def test_kernel_of_the_curvature_covers_all_neighbours_within_five_percent(
     family: str, people: int, steps: int, temperature: float
 ) -> None:
+    """The road for large datasets, forced on small ones: every prior, every trim, every order."""
     steps = 1 if family == "bernoulli" else steps
-    for prior, trim in itertools.islice(variants(family), 1, None, 4):
+    stride = 4 if people == 30 else 1
+    for prior, trim in itertools.islice(variants(family), people % 2, None, stride):
         model = with_steps(build(family, prior, trim), steps)
         exact = renyi_curve(model, people, 1, temperature, widest_pairs(steps, people))
-        bound = kernel_curve(model.grid(people, temperature), (0, steps), people, math.inf)
-        assert (bound >= exact * (1 - 1e-12)).all(), (prior, trim)
+        found = kernel_supremum(model.grid(people, temperature), (0, steps), people)
+        assert found is not None
+        ratio = found.curve / exact
+        assert ratio.min() >= 1 - 1e-9, (prior, trim)
+        assert ratio.max() <= TIGHTNESS, (prior, trim)
 
 
 @every_family

@@ -14,7 +14,7 @@ from app.core.families.bernoulli import bernoulli
 from app.core.families.exponential import PublicGrid
 from app.core.families.natural import NaturalModel
 from app.core.numerics.remainder import centred_cumulant, phi
-from app.core.privacy import cells, enumeration, kernel, lattice
+from app.core.privacy import cells, curvature, enumeration
 from app.core.privacy.peaks import TOLERANCE_SLOW
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.privacy.windows import outside_weight, posterior_windows
@@ -60,8 +60,8 @@ def test_an_unordered_grid_refuses_the_release() -> None:
     ("people", "rows", "module", "name"),
     [
         (5, 1, enumeration, "centred_cumulant"),
-        (1000, 1, lattice, "phi"),
-        (30_000, 1, kernel, "ceilings_of"),
+        (1000, 1, curvature, "beyond_edges"),
+        (30_000, 1, curvature, "beyond_edges"),
     ],
 )
 def test_one_undefined_number_on_any_road_refuses_the_release(

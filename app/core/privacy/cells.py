@@ -23,9 +23,7 @@ from app.core.privacy.windows import outside_weight, posterior_windows
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-WINDOW_FIRST = 32
 _CHUNK_ELEMENTS = 100_000
-_OUTSIDE_MAX = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +69,6 @@ class Bounds:
     corner_a: Array
     corner_m: Array
     values: Array
-
-
-def ceilings_of(grid: PublicGrid, changes: Sequence[Direction], cells: Cells) -> Array:
-    """Certified ceilings of Var(b) on the given cells, as they are."""
-    return bound_cells(grid, changes, cells, window_width(grid, cells)).ceilings
-
-
-def window_width(grid: PublicGrid, cells: Cells) -> int:
-    """A window outside which the centres looked at keep no weight that matters."""
-    t, m = cells.take(slice(None, None, max(1, cells.count // 512))).centres()
-    width = WINDOW_FIRST
-    while width < grid.size:
-        windows = posterior_windows(grid, t, m, width)
-        if outside_weight(grid, windows, np.zeros_like(windows.log_p)).max() < _OUTSIDE_MAX:
-            break
-        width += width // 2
-    return width
 
 
 def bound_cells(grid: PublicGrid, changes: Sequence[Direction], cells: Cells, width: int) -> Bounds:

@@ -27,6 +27,9 @@ class Supremum:
     curve: Array
     kl: float
 
+    def times(self, factor: float) -> "Supremum":
+        return Supremum(self.curve * factor, self.kl * factor)
+
 
 def reachable(statistic_range: tuple[int, int], people: int, unit_rows: int) -> list[tuple[int, int]]:
     """Every (Σ T, rows) that `people` persons with 1 to `unit_rows` rows each can have."""

@@ -1,12 +1,17 @@
-"""Certified Rényi curves from ceilings of the curvature: tight at every order, for any real-valued statistic.
+"""Certified Rényi curves from a ceiling of the curvature: tight at every order, for any real-valued statistic.
 
-With ψ'' ≤ S, a step function from `cells.py`, and Δ > 0 the sensitivity, Taylor's theorem with Peano kernel gives
+With ψ″ ≤ S from `curvature.py` and Δ > 0 the sensitivity, Taylor's theorem gives, for ℓ = (α−1)Δ,
 
-    (α−1)·D_α(P_t ‖ P_{t+Δ}) = ∫ hat·ψ'' ≤ ∫ hat·S = F(t − (α−1)Δ) − α·F(t) + (α−1)·F(t + Δ),   F'' = S,
+    D_α(P_t ‖ P_{t+Δ}) = ∫ hat·ψ″ ≤ G(t, Δ) = ∫_{t−ℓ}^t (u − t + ℓ)/(α−1)·S du + ∫_t^{t+Δ} (t + Δ − u)·S du,
 
-hat rising with slope 1 from t − (α−1)Δ to t and falling to 0 at t + Δ; the other direction is the mirror image. For t
-anywhere in a cell of width at most H, its hat is the left node's moved right by at most H, so S⊕(u) = max of S on
-[u, u+H] in place of S bounds the whole cell at its left node. Nodes are grouped by width, an octave at a time.
+the first term absent for KL, α = 1; the other direction is the mirror image. The supremum over the whole numbers t
+where both datasets exist is found by halving intervals. For every t in [t₀, t₀+w] the hat lies under one wider hat: rising like
+the first from t₀ − ℓ, falling like the last to t₀ + w + Δ, which is the hat of Δ + w/α at t₀ + w·(α−1)/α. So
+
+    G(t, Δ) ≤ min( G(t₀ + w·(α−1)/α, Δ + w/α),  (α−1)Δ²/2·max S on [t₀−ℓ, t₀+w] + Δ²/2·max S on [t₀, t₀+w+Δ] ).
+
+Intervals whose bound exceeds the largest G seen by more than TOLERANCE are halved; the answer is the largest bound left.
+Which are halved and when that ends decides the work, never the soundness.
 """
 
 from dataclasses import dataclass
@@ -15,149 +20,153 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.families.exponential import PublicGrid
-from app.core.privacy.cells import Cells, ceilings_of
+from app.core.privacy.curvature import Ceiling, curvature_ceiling
+from app.core.privacy.enumeration import Supremum
 from app.core.privacy.orders import ORDERS
-from app.core.privacy.windows import means_peaking_at
+from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-POINTS_PER_CELL_FINE = 0.2
-POINTS_PER_CELL_COARSE = 0.6
-CELLS_FINE_MAX = 6_000
-GROWTH = 0.06
-PLACES_MIN = 2_001
-HAT_MIN = 0.2
+TOLERANCE = 5e-4
+_FIRST_INTERVALS = 64
+_INTERVALS_MAX = 40_000
+_ROUNDS_MAX = 60
 _ROUNDOFF = 2.0**-53
+_POWERS = np.array([1.0, *ORDERS])
 
 
-def kernel_curve(grid: PublicGrid, statistic_range: tuple[int, int], rows: int, peak: float) -> Array:
-    """A bound of D_α where it can beat (α/2)·`peak`, `peak` a certified supremum of Var(b) for the whole change Δ.
-
-    Infinite for orders whose hat is narrow beside the scale 1/√ψ'' on which the curvature changes: no gain there.
-    """
-    wide = [(i, order) for i, order in enumerate(ORDERS) if (order - 1) * np.sqrt(peak) >= HAT_MIN]
-    curve = np.full(len(ORDERS), np.inf)
-    curve[[i for i, _ in wide]] = 0.0
-    if not wide:
-        return curve
+def kernel_supremum(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Supremum | None:
+    """Bounds of D_α at every order and of KL, one row a person; none where the grid is too coarse for `curvature.py`."""
     low, high = statistic_range
     step = float(high - low)
-    nodes = _nodes(grid, statistic_range, rows)
-    same = np.full(len(nodes) - 1, float(rows))
-    cells = Cells(nodes[:-1], nodes[1:], same, same)
-    ceilings = np.minimum(ceilings_of(grid, [(1, 0)], cells), peak / step**2)
-    span = (float(rows * low), float(rows * high))
-    for t, values, ends in (
-        (nodes * rows, ceilings, span),
-        (-nodes[::-1] * rows, ceilings[::-1], (-span[1], -span[0])),
-    ):
-        for octave in _octaves(t, values, (ends[0], ends[1] - step)):
-            for i, order in wide:
-                curve[i] = np.maximum(curve[i], octave.largest(order, step))  # a NaN stays and refuses the release
-    return curve
+    ends = float(rows * low), float(rows * high)
+    reach = (ORDERS[-1] - 1) * step
+    ceiling = curvature_ceiling(grid, rows, (ends[0] - reach, ends[1] + reach))
+    if ceiling is None:
+        return None
+    if not np.isfinite(ceiling.left + ceiling.right).all():
+        raise NumericalFailure("a ceiling of the curvature came out undefined")
+    upward = _suprema(ceiling, (ends[0], ends[1] - step), step)
+    downward = _suprema(ceiling.mirrored(), (-ends[1], -ends[0] - step), step)
+    kl, *curve = np.maximum(upward, downward)
+    return Supremum(np.array(curve), float(kl))
 
 
-def _nodes(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Array:
-    """Ends of cells in units of the mean statistic: a fifteenth to a fifth of a posterior sd, growing outside."""
-    low, high = statistic_range
-    fine = grid.size / POINTS_PER_CELL_FINE <= CELLS_FINE_MAX
-    places = np.arange(0, grid.size - 1, POINTS_PER_CELL_FINE if fine else POINTS_PER_CELL_COARSE)
-    points = np.append(np.interp(places, np.arange(grid.size), grid.mean), grid.mean[-1])
-    reach = ORDERS[-1] * (high - low) / rows
-    ends = np.array([low - reach, high + reach])
-    inner = np.unique(np.append(means_peaking_at(grid, points, rows), grid.mean[[0, -1]]).clip(*ends))
-    below = _outward(float(inner[0] - ends[0]), float(inner[1] - inner[0]))
-    above = _outward(float(ends[1] - inner[-1]), float(inner[-1] - inner[-2]))
-    return np.concatenate([inner[0] - below[::-1], inner, inner[-1] + above])
+def _suprema(ceiling: Ceiling, ends: tuple[float, float], step: float) -> Array:
+    """sup G over whole numbers t in `ends` for KL and every order: branch and bound, all orders side by side."""
+    hats = _Hats(ceiling)
+    count = len(_POWERS)
+    cuts = np.unique(np.floor(np.linspace(ends[0], ends[1] + 1, _FIRST_INTERVALS + 1)))
+    which = np.repeat(np.arange(count), len(cuts) - 1)
+    starts, stops = np.tile(cuts[:-1], count), np.tile(cuts[1:] - 1, count)
+    seen = np.zeros(count)
+    settled = np.zeros(count)
+    for _ in range(_ROUNDS_MAX):
+        power = _POWERS[which]
+        bounds = hats.over(starts, stops, power, step)
+        np.maximum.at(seen, which, hats.at(np.floor((starts + stops) / 2), power, np.full(len(which), step)))
+        open_ = ~(bounds <= seen[which] * (1 + TOLERANCE)) & (stops > starts)
+        np.maximum.at(settled, which[~open_], bounds[~open_])
+        if not open_.any() or 2 * open_.sum() > _INTERVALS_MAX:
+            break
+        which, middle = np.tile(which[open_], 2), np.floor((starts[open_] + stops[open_]) / 2)
+        starts, stops = np.concatenate([starts[open_], middle + 1]), np.concatenate([middle, stops[open_]])
+    np.maximum.at(settled, which[open_], bounds[open_])
+    return settled
 
 
-def _outward(room: float, first: float) -> Array:
-    """Distances up to `room`, in steps of `first` or GROWTH of the distance: there Var falls as its square."""
-    distances = [first]
-    while distances[-1] < room:
-        distances.append(distances[-1] + max(first, GROWTH * distances[-1]))
-    return np.array(distances)
+class _Hats:
+    """Integrals of S under rising and falling lines, from running sums, and largest values of S."""
+
+    def __init__(self, ceiling: Ceiling) -> None:
+        self._nodes, self._left, self._right = ceiling.nodes, ceiling.left, ceiling.right
+        widths = np.diff(ceiling.nodes)
+        self._slope = (self._right - self._left) / widths
+        # I = ∫S and J = ∫I from the highest cell outwards: |I| and J then grow in both directions.
+        centre = int(np.argmax(self._left))
+        self._once = _running(widths * (self._left + self._right) / 2, centre)
+        self._twice = _running(widths * (self._once[:-1] + widths * (2 * self._left + self._right) / 6), centre)
+        self._tallest = _RangeMaximum(np.maximum(self._left, self._right))
+        self._furthest = float(np.abs(ceiling.nodes).max())
+
+    def at(self, t: Array, power: Array, step: Array) -> Array:
+        """G(t, step) for each order, KL where it is 1."""
+        back = (power - 1) * step
+        behind, here, ahead = (self._locate(point) for point in (t - back, t, t + step))
+        rising = behind.twice - here.twice + back * here.once
+        falling = ahead.twice - here.twice - step * here.once
+        share = np.where(power > 1, 1 / np.maximum(power - 1, 0.1), 0.0)
+        return share * self._safe(rising, back, behind, here) + self._safe(falling, step, here, ahead)
+
+    def over(self, starts: Array, stops: Array, power: Array, step: float) -> Array:
+        """A bound of G on [start, stop] for each."""
+        width = stops - starts
+        wider = self.at(starts + width * (power - 1) / power, power, step + width / power)
+        behind = self._largest(self._locate(starts - (power - 1) * step), self._locate(stops))
+        ahead = self._largest(self._locate(starts), self._locate(stops + step))
+        bounds: Array = np.minimum(wider, step**2 / 2 * ((power - 1) * behind + ahead))
+        return bounds
+
+    def _safe(self, triangle: Array, side: Array, a: "_Located", b: "_Located") -> Array:
+        """A triangle's integral between a and b with what it may have lost, or its area times the largest S.
+
+        Each running sum rounds once a cell, I by at most a part of its value at a or b, which weighs at most `side`, J by a
+        part of its own; what happened outside [a, b] is linear and cancels. A position rounds too, by a part of the
+        furthest, and moves J by I times that.
+        """
+        once = np.abs(a.once) + np.abs(b.once)
+        sizes = (64 + 4 * (b.cell - a.cell)) * (a.twice + b.twice + side * once) + 8 * self._furthest * once
+        safe: Array = np.minimum(triangle + _ROUNDOFF * sizes, side**2 / 2 * self._largest(a, b))
+        return safe
+
+    def _locate(self, t: Array) -> "_Located":
+        cell = np.clip(np.searchsorted(self._nodes, t, side="right") - 1, 0, len(self._left) - 1)
+        s = t - self._nodes[cell]
+        left, slope, once = self._left[cell], self._slope[cell], self._once[cell]
+        twice = self._twice[cell] + s * (once + s * (left / 2 + s * slope / 6))
+        return _Located(cell, left + s * slope, once + s * (left + s * slope / 2), twice)
+
+    def _largest(self, a: "_Located", b: "_Located") -> Array:
+        """max S on [a, b]: at the two ends, or at nodes between them."""
+        ends = np.maximum(a.value, b.value)
+        apart = np.flatnonzero(b.cell > a.cell)
+        first, last = a.cell[apart], b.cell[apart]
+        ends[apart] = np.maximum(ends[apart], np.maximum(self._right[first], self._left[last]))
+        apart, first, last = (side[last - first > 1] for side in (apart, first, last))
+        ends[apart] = np.maximum(ends[apart], self._tallest.between(first + 1, last - 1))
+        return ends
 
 
 @dataclass(frozen=True, slots=True)
-class _Octave:
-    """Cells of similar width as places for t, with F, F' and F'' = S⊕ for that width at every node."""
+class _Located:
+    """A place: its cell, S, ∫S and ∫∫S there."""
 
-    starts: Array
-    nodes: Array
-    curvature: Array
-    slope: Array
-    height: Array
-    tallest: "_RangeMaximum"
-
-    def largest(self, order: float, step: float) -> float:
-        """The differences of F, with what they may have lost, or (α/2)·Δ²·max S under the hat if that is smaller."""
-        left = self._cells(self.starts - (order - 1) * step)
-        here, right = self._cells(self.starts), self._cells(self.starts + step)
-        ends = [
-            self._at(left, self.starts - (order - 1) * step),
-            self._at(here, self.starts),
-            self._at(right, self.starts + step),
-        ]
-        sums = ends[0] - order * ends[1] + (order - 1) * ends[2]
-        # Each of the two running sums behind F rounds once a cell; what happened outside the hat is linear and cancels.
-        roundings = 64 + 4 * (right - left)
-        sizes = np.abs(ends[0]) + order * np.abs(ends[1]) + (order - 1) * np.abs(ends[2])
-        lost = _ROUNDOFF * roundings * sizes
-        crude = order / 2 * step**2 * self.tallest.between(left, right)
-        return float(np.minimum((sums + lost) / (order - 1), crude).max())
-
-    def _cells(self, t: Array) -> Index:
-        return np.clip(np.searchsorted(self.nodes, t, side="right") - 1, 0, len(self.curvature) - 1)
-
-    def _at(self, cell: Index, t: Array) -> Array:
-        beyond = t - self.nodes[cell]
-        value: Array = self.height[cell] + beyond * (self.slope[cell] + beyond * self.curvature[cell] / 2)
-        return value
+    cell: Index
+    value: Array
+    once: Array
+    twice: Array
 
 
-def _octaves(nodes: Array, ceilings: Array, ends: tuple[float, float]) -> list[_Octave]:
-    """Places for t between `ends`, where both datasets exist, in groups of similar spacing."""
-    widths = np.diff(nodes)
-    inside = nodes[(nodes > ends[0]) & (nodes < ends[1])]
-    places = np.unique(np.concatenate([inside, np.linspace(*ends, PLACES_MIN)]))
-    spacing = np.diff(places, append=places[-1])
-    ranges = _RangeMaximum(ceilings)
-    # Spacings finer than the cell of the highest ceiling go with it: S hardly changes on that scale where it counts.
-    finest = widths[int(np.argmax(ceilings))]
-    groups = np.floor(np.log2(np.maximum(spacing, finest)))
-    found = []
-    for group in np.unique(groups):
-        chosen = groups == group
-        reached = np.searchsorted(nodes, nodes[1:] + spacing[chosen].max(), side="left") - 1
-        curvature = ranges.between(np.arange(len(widths)), np.clip(reached, 0, len(widths) - 1))
-        centre = int(np.argmax(curvature))
-        slope = np.concatenate([[0.0], np.cumsum(curvature * widths)])
-        slope -= slope[centre]
-        height = np.concatenate([[0.0], np.cumsum(widths * (slope[:-1] + curvature * widths / 2))])
-        height -= height[centre]
-        tallest = _RangeMaximum(curvature)
-        found.append(_Octave(places[chosen], nodes, curvature, slope[:-1], height[:-1], tallest))
-    return found
+def _running(values: Array, centre: int) -> Array:
+    """Sums of `values` from node `centre` to every node, negative before it."""
+    before, after = -np.cumsum(values[:centre][::-1])[::-1], np.cumsum(values[centre:])
+    return np.concatenate([before, [0.0], after])
 
 
 class _RangeMaximum:
     """Largest value on any run of cells, from maxima over runs of 1, 2, 4, … cells."""
 
     def __init__(self, values: Array) -> None:
-        self._tables = [values]
+        levels = [values]
         length = 1
         while 2 * length <= len(values):
-            older = self._tables[-1]
-            self._tables.append(np.maximum(older[:-length], older[length:]))
+            older = levels[-1]
+            levels.append(np.concatenate([np.maximum(older[:-length], older[length:]), older[-length:]]))
             length *= 2
+        self._levels = np.stack(levels)
 
     def between(self, first: Index, last: Index) -> Array:
-        level = np.floor(np.log2(last - first + 1)).astype(np.int64)
-        result = np.empty(len(first))
-        for k in np.unique(level):
-            chosen = level == k
-            table = self._tables[k]
-            result[chosen] = np.maximum(table[first[chosen]], table[last[chosen] - 2**k + 1])
-        return result
+        level = np.frexp(last - first + 1)[1] - 1
+        largest: Array = np.maximum(self._levels[level, first], self._levels[level, last - 2**level + 1])
+        return largest

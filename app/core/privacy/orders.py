@@ -1,8 +1,7 @@
 """The one public list of Rényi orders on which every cost curve is written down.
 
-The list never depends on data or on a release; adding an order later is a new ledger version. Whole numbers
-from 2 on, because for whole orders the exact curve of an integer statistic is a sum of positive terms
-(`lattice.py`); a few fractional ones below 2 serve budgets with large ε, large ones small ε.
+The list never depends on data or on a release; adding an order later is a new ledger version. A few fractional ones
+below 2 serve budgets with large ε, large ones small ε.
 """
 
 ORDERS: tuple[float, ...] = (

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.families.exponential import Direction, PublicGrid
-from app.core.privacy.cells import Bounds, Cells, bound_cells, longer_across_rows, variances, window_width
-from app.core.privacy.windows import means_peaking_at, posterior_windows
+from app.core.privacy.cells import Bounds, Cells, bound_cells, longer_across_rows, variances
+from app.core.privacy.windows import means_peaking_at, points_per_sd, window_width
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ class CurvatureMap:
     def __init__(self, grid: PublicGrid, changes: Sequence[Direction], widest: Region, seen: list[Witness]) -> None:
         self._grid, self._changes, self._widest = grid, changes, widest
         self._cells = _first_cells(grid, widest)
-        self._width = window_width(grid, self._cells)
+        self._width = window_width(grid, *self._cells.centres())
         first = bound_cells(grid, changes, self._cells, self._width)
         self._ceilings = first.ceilings
         self._seen = list(seen)
@@ -167,7 +167,7 @@ def scan_variance(grid: PublicGrid, changes: Sequence[Direction], region: Region
     means = means_peaking_at(grid, grid.mean[:: max(1, grid.size // 128)], region.rows_low)
     a = np.concatenate([means[(means >= region.bottom) & (means <= region.top)], [region.bottom, region.top]])
     same = np.full(len(a), region.rows_low)
-    values = variances(grid, changes, a * same, same, window_width(grid, Cells(a, a, same, same)))
+    values = variances(grid, changes, a * same, same, window_width(grid, a * same, same))
     top = int(np.argmax(values))
     return Witness(float(values[top]), float(a[top]), region.rows_low)
 
@@ -175,7 +175,7 @@ def scan_variance(grid: PublicGrid, changes: Sequence[Direction], region: Region
 def _first_cells(grid: PublicGrid, region: Region) -> Cells:
     """A posterior sd or so to a cell where posteriors peak inside the range, growing steps outside it."""
     bottom, top = region.bottom, region.top
-    spread = _points_per_sd(grid, region.rows_low)
+    spread = points_per_sd(grid, region.rows_low)
     if spread < _SPARSE:
         inner = _between_points(grid, region.rows_low)
     else:
@@ -200,16 +200,6 @@ def _between_points(grid: PublicGrid, rows: float) -> Array:
     apart = grid.temperature * rows * np.diff(grid.eta)
     equal = (grid.temperature * rows * np.diff(grid.partition) - np.diff(grid.log_prior)) / apart
     return np.concatenate([equal - _BALANCE / apart, equal + _BALANCE / apart])
-
-
-def _points_per_sd(grid: PublicGrid, rows: float) -> float:
-    """How many grid points a posterior's sd covers, near the middle of a few dozen posteriors."""
-    a = means_peaking_at(grid, grid.mean[:: max(1, grid.size // 32)], rows)
-    same = np.full(len(a), rows)
-    windows = posterior_windows(grid, a * rows, same, window_width(grid, Cells(a, a, same, same)))
-    p = np.exp(windows.log_p)
-    place = windows.columns - (p * windows.columns).sum(axis=1, keepdims=True)
-    return float(np.median(np.sqrt((p * place**2).sum(axis=1))))
 
 
 def _outward(edge: float, first_step: float, end: float) -> Array:

@@ -1,10 +1,11 @@
 """What one draw from a tempered posterior on a grid costs, as a proven upper bound for every order.
 
-Three bounds, the smallest at each order charged (PRIVACY §2):
+The smallest at each order is charged (PRIVACY §2):
   bounded range   pure r = max b − min b;  D_α ≤ min(r, α·r²/8)
-  exact           every neighbouring pair visited (`enumeration.py`, `lattice.py`)
-  certified       α/2 times a mean of sup Var(b) over statistics nearer and further from the reachable (`peaks.py`), or
-                  over the path between two neighbours, where that is smaller (`kernel.py`)
+and one of
+  exact           every neighbouring pair visited (`enumeration.py`)
+  certified       one row a person: a ceiling of Var(b) integrated along the path of every pair (`kernel.py`)
+  certified       otherwise: α/2 times a mean of sup Var(b) over statistics nearer and further from the reachable (`peaks.py`)
 and on top the slack of the integer sampler, proven in `mechanisms/integer_table.py`.
 """
 
@@ -17,8 +18,7 @@ from numpy.typing import NDArray
 from app.core.families.exponential import Direction, ExponentialModel, PublicGrid, directions
 from app.core.privacy.cost import Cost
 from app.core.privacy.enumeration import Supremum, enumerate_supremum, pair_count
-from app.core.privacy.kernel import kernel_curve
-from app.core.privacy.lattice import lattice_supremum
+from app.core.privacy.kernel import kernel_supremum
 from app.core.privacy.orders import ORDERS
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
 from app.core.privacy.windows import rounding_factor
@@ -29,11 +29,9 @@ Array = NDArray[np.float64]
 WEIGHT_ERROR = 2.0**-44
 """s: every sampled weight is within e^{±s} of exact; derived in `mechanisms/integer_table.py`."""
 
-ENUMERATION_WORK_MAX = 360_000
+ENUMERATION_WORK_MAX = 300_000
 ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
-LATTICE_VALUES_MAX = 20_000
-KERNEL_GRID_MAX = 10_000
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
 _RELATIVE_MARGIN = 1e-9
@@ -74,25 +72,16 @@ def _supremum(
     low, high = model.statistic_range
     edge = max(abs(low), abs(high)) * people * unit_rows
     few = unit_rows + (high - low) * unit_rows * (unit_rows + 1) // 2 <= ENUMERATION_RECORDS_MAX
-    lattice = unit_rows == 1 and people * (high - low) <= LATTICE_VALUES_MAX and high - low <= 64
-    affordable = ENUMERATION_WORK_MAX / 3 if lattice else ENUMERATION_WORK_MAX
+    affordable = ENUMERATION_WORK_MAX if unit_rows > 1 else ENUMERATION_WORK_MAX // 3  # the other road is faster there
     if few and pair_count((low, high), people, unit_rows) * grid.size <= affordable:
-        exact = enumerate_supremum(grid, (low, high), people, unit_rows)
         slack = rounding_factor(grid, float(edge), float(people * unit_rows))
-        return Supremum(exact.curve * slack, exact.kl * slack), "exact: every neighbouring pair"
+        return enumerate_supremum(grid, (low, high), people, unit_rows).times(slack), "exact: every neighbouring pair"
+    certified = kernel_supremum(grid, (low, high), people) if unit_rows == 1 else None
+    if certified is not None:
+        slack = rounding_factor(grid, edge + ORDERS[-1] * (high - low), float(people))
+        return certified.times(slack), "certified: ceilings of the curvature under its kernel"
     peaks = _Peaks(grid, (low, high), people, unit_rows, changes)
-    ceiling = _certified(peaks)
-    if lattice:
-        exact = lattice_supremum(grid, (low, high), people)
-        return Supremum(np.minimum(exact.curve, ceiling.curve), exact.kl), "exact: every value of the statistic"
-    if unit_rows > 1 or grid.size > KERNEL_GRID_MAX:
-        return ceiling, "certified: supremum of the curvature"
-    furthest = ORDERS[-1] * (high - low)
-    slack = rounding_factor(grid, edge + furthest, float(people))
-    curve = kernel_curve(grid, (low, high), people, peaks.at(len(REACHES) - 1)) * slack
-    return Supremum(
-        np.minimum(curve, ceiling.curve), ceiling.kl
-    ), "certified: ceilings of the curvature under its kernel"
+    return _certified(peaks), "certified: supremum of the curvature"
 
 
 def _certified(peaks: "_Peaks") -> Supremum:

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 UNIT_ROUNDOFF = 2.0**-53
+WINDOW_FIRST = 32
+_OUTSIDE_MAX = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +53,51 @@ def means_peaking_at(grid: PublicGrid, means: Array, rows: float) -> Array:
     return (means * (weight + grid.prior_rows) - grid.prior_sum) / weight
 
 
+def window_width(grid: PublicGrid, t: Array, m: Array) -> int:
+    """A window outside which the tables at some of the statistics (t, m) keep no weight that matters."""
+    few = slice(None, None, max(1, len(t) // 512))
+    width = WINDOW_FIRST
+    while width < grid.size:
+        windows = posterior_windows(grid, t[few], m[few], width)
+        if outside_weight(grid, windows, np.zeros_like(windows.log_p)).max() < _OUTSIDE_MAX:
+            break
+        width += width // 2
+    return width
+
+
+def points_per_sd(grid: PublicGrid, rows: float) -> float:
+    """How many grid points a posterior's sd covers, near the middle of a few dozen posteriors."""
+    t = rows * means_peaking_at(grid, grid.mean[:: max(1, grid.size // 32)], rows)
+    same = np.full(len(t), rows)
+    windows = posterior_windows(grid, t, same, window_width(grid, t, same))
+    p = np.exp(windows.log_p)
+    place = windows.columns - (p * windows.columns).sum(axis=1, keepdims=True)
+    return float(np.median(np.sqrt((p * place**2).sum(axis=1))))
+
+
 def outside_weight(grid: PublicGrid, windows: Windows, tilt: Array) -> Array:
     """A bound on Σ_{outside} p·e^{tilt} relative to the window's mass; `tilt` belongs to the window's points.
 
     `tilt` is the change of log-likelihood when (t, m) moves to (t + δt, m + δm) with m + δm > 0, less its mean; the
     moved factor is log-concave as well, so the edge bounds what lies beyond it. Infinite where it still rises.
     """
-    bound = np.zeros(len(windows.columns))
+    moved = (windows.log_p + tilt)[:, None, :]
+    return beyond_edges(grid, windows.columns, moved, np.zeros((len(moved), 1)))[:, 0]
+
+
+def beyond_edges(grid: PublicGrid, columns: Index, log_w: Array, log_z: Array) -> Array:
+    """The same for several tables to a window: `log_w[i, j]` of mass e^{log_z[i, j]} on the points `columns[i]`."""
+    bound = np.zeros(log_z.shape)
     top = grid.prior_rest.max()
-    last = windows.columns.shape[1] - 1
+    last = columns.shape[1] - 1
     for edge, inner, open_side in (
-        (0, min(1, last), windows.columns[:, 0] > 0),
-        (last, max(last - 1, 0), windows.columns[:, -1] < grid.size - 1),
+        (0, min(1, last), columns[:, 0] > 0),
+        (last, max(last - 1, 0), columns[:, -1] < grid.size - 1),
     ):
-        at_edge, at_inner = (
-            windows.log_p[:, i] + tilt[:, i] - grid.prior_rest[windows.columns[:, i]] for i in (edge, inner)
-        )
-        rising = at_edge > at_inner
+        at_edge, at_inner = (log_w[:, :, i] - grid.prior_rest[columns[:, i]][:, None] for i in (edge, inner))
         with np.errstate(over="ignore"):
-            beyond = grid.size * np.exp(top + at_edge)
-        bound += np.where(open_side, np.where(rising, np.inf, beyond), 0.0)
+            beyond = grid.size * np.exp(top + at_edge - log_z)
+        bound += np.where(open_side[:, None], np.where(at_edge > at_inner, np.inf, beyond), 0.0)
     return bound
 
 
