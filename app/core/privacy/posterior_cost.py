@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 WEIGHT_ERROR = 2.0**-44
 """s: every sampled weight is within e^{±s} of exact; derived in `mechanisms/integer_table.py`."""
 
-ENUMERATION_WORK_MAX = 300_000
+ENUMERATION_WORK_MAX = 360_000
 ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
