@@ -106,7 +106,8 @@ def main() -> None:
         f"{len(NETWORK.nodes)} nodes, {NETWORK.cell_count} probabilities, {SAMPLES} samples; CPU ms, median (quartiles)"
     )
     print(f"pgmpy timed on {options.looped} samples and scaled; agreement on {options.agree}")
-    print(f"| law of, given all {len(leaves(NETWORK))} leaves | width | compile | ours | pgmpy | ratio | control | worst difference |")
+    print(f"the law of a variable given all {len(leaves(NETWORK))} leaves")
+    print("| variable | width | compile | ours | pgmpy | ratio | control | worst difference |")
     print("|---|---|---|---|---|---|---|---|")
     failed = []
     for variable in TARGETS:
