@@ -1,12 +1,14 @@
 """Purchases made at the same moment on several processes: each sample is paid for once, no cap is exceeded."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from app.errors import BudgetExhausted
-from app.ledger.amounts import upgrade_charge
+from app.ledger.amounts import ZERO, upgrade_charge
 from app.services.buy_access import buy_access
+from app.services.idempotency import perform_once
 from app.services.runtime import Runtime
 from app.services.stored_costs import cost_from_json
 from tests.services.world import World
@@ -69,3 +71,45 @@ async def test_a_lowered_cap_stops_purchases_and_keeps_what_was_paid_for(world: 
     await world.cap(dataset, analyst, epsilon=15.0)
     await buy_access(second_runtime, analyst=analyst.analyst, release_id=release, samples=11)
     assert await world.verified()
+
+
+async def test_no_change_of_a_cap_rewrites_what_was_spent(world: World):
+    """Up, down, below what is spent and back: charges, totals, the fixed order and every earlier line stay as they are."""
+    dataset = await world.dataset()
+    release = await world.published(dataset, samples=40)
+    analyst = await world.buyer(dataset, release, 10)
+    number = f"{analyst.id}@{dataset}"
+    first, lines = await world.account(number), await world.entries(dataset)
+    for epsilon in (19.0, 0.01, 0.0, 15.0, 12.0):
+        await world.cap(dataset, analyst, epsilon=epsilon)
+        now = await world.account(number)
+        assert (now.spent, now.order, now.slack_delta) == (first.spent, first.order, first.slack_delta)
+        assert (await world.entries(dataset))[: len(lines)] == lines
+    again = await world.entries(dataset)
+    assert [entry.kind for entry in again[len(lines) :]] == ["cap"] * 5
+    assert all(entry.amounts == ZERO and entry.totals == first.spent for entry in again[len(lines) :])
+    assert await world.verified()
+
+
+async def test_a_repeated_purchase_on_two_processes_pays_once_and_a_new_key_pays_nothing_more(
+    world: World, second_runtime: Runtime
+):
+    dataset = await world.dataset()
+    release = await world.published(dataset, samples=40)
+    analyst = await world.person("analyst")
+    await world.cap(dataset, analyst)
+    both = [world.runtime, second_runtime]
+
+    async def buy(number: int, samples: int, key: str) -> bytes:
+        runtime = both[number % 2]
+        once = world.once(key, f"POST /v1/releases/{release}/access", {"samples": samples}, analyst)
+        work = partial(buy_access, runtime, analyst=analyst.analyst, release_id=release, samples=samples, once=once)
+        return (await perform_once(runtime, once, work))[0].body
+
+    same = await asyncio.gather(*(buy(number, 9, "once") for number in range(8)))
+    assert len(set(same)) == 1
+    spent = (await world.account(f"{analyst.id}@{dataset}")).spent
+    await asyncio.gather(*(buy(number, 9 - number, f"other {number}") for number in range(8)))
+    assert (await world.account(f"{analyst.id}@{dataset}")).spent == spent
+    assert (await world.kinds(dataset)).count("access") == 1
+    assert await buy(1, 9, "once") == same[0]
