@@ -14,6 +14,7 @@ import typer
 
 from app.cli.json_files import print_json
 from app.cli.session import with_runtime
+from app.cli.wiring import wiring_of
 
 if TYPE_CHECKING:
     from app.ledger.recost import Recost
@@ -118,8 +119,13 @@ def accept(
 
 
 @app.command("rotate")
-def rotate(reason: Annotated[str, typer.Option(help="Why; kept for ever.")] = "rotation") -> None:
+def rotate(
+    context: typer.Context, reason: Annotated[str, typer.Option(help="Why; kept for ever.")] = "rotation"
+) -> None:
     """Sign with a new generated key from now on; the old one's signatures are still believed."""
+    from app.settings import Settings
+
+    wiring_of(context).configure_logs(Settings())
 
     async def work(runtime: Runtime) -> str:
         from app.services.rotate_key import rotate_key

@@ -26,12 +26,12 @@ class Malformed(IntegrityFailure):
     """A line that is not what an export has there; the message says which and why."""
 
 
-class Header(msgspec.Struct, frozen=True):
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     version: int
-    ledger: str | None
+    ledger: str
+    algorithm: str
     keys: dict[str, str]
-    algorithm: str = ALGORITHM
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,9 +59,9 @@ _decode_header = msgspec.json.Decoder(Header).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
 
 
-def header_line(ledger: str | None, keys: Mapping[str, bytes]) -> bytes:
+def header_line(ledger: str, keys: Mapping[str, bytes]) -> bytes:
     listed = {key_id: public.hex() for key_id, public in sorted(keys.items())}
-    return _encode(Header(FORMAT, EXPORT_VERSION, ledger, listed)) + b"\n"
+    return _encode(Header(FORMAT, EXPORT_VERSION, ledger, ALGORITHM, listed)) + b"\n"
 
 
 def entry_line(entry: Entry) -> bytes:
@@ -94,7 +94,7 @@ def head_line(signed: SignedHead) -> bytes:
 def read_header(line: bytes) -> Header:
     try:
         header = _decode_header(line)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         raise Malformed("line 1 is not the header of a ledger's export") from None
     if (header.format, header.algorithm) != (FORMAT, ALGORITHM) or header.version != EXPORT_VERSION:
         raise Malformed("line 1 names a format or version that is not known here")
@@ -107,7 +107,7 @@ def read_lines(lines: Iterator[bytes], first: int = 2) -> Iterator[Entry | Act |
     for number, line in enumerate(lines, first):
         try:
             found = _decode_line(line)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):
             raise Malformed(f"line {number} does not parse") from None
         if found.sequence is not None:
             yield _entry(found, found.sequence, number)
@@ -117,9 +117,9 @@ def read_lines(lines: Iterator[bytes], first: int = 2) -> Iterator[Entry | Act |
                 raise Malformed(f"line {number} is not an act")
             yield act
         else:
-            yield _head(found, number)
             if next(lines, None) is not None:
                 raise Malformed(f"line {number + 1} comes after the head")
+            yield _head(found, number)
             return
     raise Malformed(f"the export ends after line {number} without a head")
 

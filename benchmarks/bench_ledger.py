@@ -1,0 +1,233 @@
+"""Does a charge cost the same on a long ledger, and how long does an export take to verify?
+
+    python benchmarks/bench_ledger.py [--short 1000] [--long 1000000] [--charges 300] [--rounds 5]
+
+For SQLite and PostgreSQL: a ledger of `short` lines and one of `long` lines (sealed in memory, inserted in bulk with
+triggers off, signed once), then charges through `ledger_book.post` with a notary, as the service makes them. Rounds
+alternate between the two ledgers so that a busy machine slows both; the median of a round's charges is taken, then
+the median of rounds. The long ledger's lines are also written as an export and verified from the file, offline.
+Prints tables; asserts nothing.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from sqlalchemy import insert, text, update
+
+from app.core.privacy import ORDERS, Cost
+from app.ledger.account import Account, open_account
+from app.ledger.amounts import amounts_of
+from app.ledger.canonical import release_event
+from app.ledger.entry import Entry, Head
+from app.ledger.export import entry_line, head_line, header_line
+from app.ledger.hash_chain import GENESIS, seal
+from app.ledger.offline import verify_export
+from app.ledger.posting import Posting, commit_posting, open_posting, reserve_posting
+from app.ledger.signed_head import Keyring, SigningKey
+from app.storage.accounts import account_values, lock_accounts
+from app.storage.engine import Database
+from app.storage.ledger_book import _values, post
+from app.storage.ledger_heads import signature_values
+from app.storage.migrate import upgrade
+from app.storage.notary import OPTION, Notary
+from app.storage.signing_keys import Keys
+from app.storage.tables import accounts, datasets, ledger_entries, ledger_head, principals
+from tests.servers.postgres import PostgresServer
+
+CHARGE = amounts_of(Cost(1e-4, (1e-6,) * len(ORDERS)))
+WHO = {"actor": "an_steward", "reason": "benchmark", "at_us": 1_700_000_000_000_000}
+COLUMNS = {"cured": {"type": "binary"}}
+EVENT = release_event(
+    model={"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05},
+    mechanism={"kind": "baps", "samples": 100, "temperature": 1.0},
+    n=1000,
+    unit_rows=1,
+    samples=100,
+    columns=COLUMNS,
+)
+KEY = SigningKey("a benchmark's secret, of no value to anyone")
+LEDGER = "led_benchmark"
+BULK = 5_000
+
+
+@dataclass(slots=True)
+class Filled:
+    """A database with a ledger of some length, and the state of its account."""
+
+    database: Database
+    lines: int
+    account: Account
+    charged: int = 0
+
+
+def postings(lines: int) -> Iterator[Posting]:
+    """Open, then reserve and commit alternately: what a real ledger mostly consists of."""
+    opened = open_posting(open_account("ds_a", epsilon=900_000.0, delta=1e-6), **WHO)
+    yield opened
+    account = opened.account
+    for number in range(1, lines):
+        release = f"rel_{(number - 1) // 2:08d}"
+        if number % 2:
+            posting = reserve_posting(account, release, CHARGE, event=EVENT, **WHO)
+        else:
+            posting = commit_posting(account, release, **WHO)
+        account = posting.account
+        yield posting
+
+
+def sealed(lines: int) -> Iterator[tuple[Entry, Account]]:
+    head = GENESIS
+    for posting in postings(lines):
+        entry = seal(posting, head)
+        head = Head(entry.sequence, entry.digest)
+        yield entry, posting.account
+
+
+async def fill(url: str, lines: int, export: Path | None) -> Filled:
+    upgrade(url)
+    notary = Notary(lambda: Keys(KEY, Keyring([KEY.public])))
+    database = Database.open(url, options={OPTION: notary})
+    people = {"id": "an_steward", "role": "steward", "name": "x", "created_by": None, "created_us": 0}
+    public = {"id": "ds_a", "owner": "an_steward", "name": "x", "columns": "{}", "unit": "null", "source": "{}"}
+    public |= {"n": 1000, "epsilon": 1.0, "delta": 0.0, "created_us": 0, "data_version": 1, "data_state": "ready"}
+    async with database.write() as connection:
+        await connection.execute(insert(principals).values(people))
+        await connection.execute(insert(datasets).values(public))
+        last = await _fill_lines(connection, lines, export)
+        await _arm(connection)
+    return Filled(database, lines, last)
+
+
+async def _fill_lines(connection, lines: int, export: Path | None) -> Account:  # type: ignore[no-untyped-def]
+    await _disarm(connection)
+    batch: list[dict[str, object]] = []
+    file = None if export is None else export.open("wb")
+    if file is not None:
+        file.write(header_line(LEDGER, {KEY.id: KEY.public}))
+    entry, account = None, None
+    for entry, account in sealed(lines):
+        if entry.sequence == 1:
+            await connection.execute(insert(accounts).values(account_values(account)))
+        batch.append(_values(entry))
+        if file is not None:
+            file.write(entry_line(entry))
+        if len(batch) == BULK or entry.sequence == lines:
+            await connection.execute(insert(ledger_entries), batch)
+            batch.clear()
+    signed = KEY.sign_head(LEDGER, Head(entry.sequence, entry.digest), entry.at_us)
+    moved = {"sequence": entry.sequence, "digest": entry.digest} | signature_values(signed)
+    await connection.execute(update(ledger_head).values(moved))
+    await connection.execute(update(accounts).values(account_values(account)))
+    if file is not None:
+        file.write(head_line(signed))
+        file.close()
+    return account
+
+
+_SOURCES: dict[str, str] = {}
+
+
+async def _disarm(connection) -> None:  # type: ignore[no-untyped-def]
+    """Triggers off for the bulk load; kept to be put back, since a charge pays for them too."""
+    if connection.dialect.name == "postgresql":
+        for table in ("ledger_entries", "ledger_head"):
+            await connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
+        return
+    rows = await connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+    for name, source in rows.all():
+        if name.startswith("ledger_"):
+            _SOURCES[name] = source
+            await connection.execute(text(f"DROP TRIGGER {name}"))
+
+
+async def _arm(connection) -> None:  # type: ignore[no-untyped-def]
+    if connection.dialect.name == "postgresql":
+        for table in ("ledger_entries", "ledger_head"):
+            await connection.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER USER"))
+        return
+    for source in _SOURCES.values():
+        await connection.exec_driver_sql(source)
+    _SOURCES.clear()
+
+
+async def charge(filled: Filled, count: int) -> list[float]:
+    """Milliseconds of each charge: lock the account, post, sign, commit."""
+    took = []
+    for _ in range(count):
+        filled.charged += 1
+        began = time.perf_counter()
+        async with filled.database.write() as connection:
+            account = (await lock_accounts(connection, ["ds_a"]))["ds_a"]
+            release = f"rel_new_{filled.charged:08d}"
+            await post(connection, reserve_posting(account, release, CHARGE, event=EVENT, **WHO))
+        took.append((time.perf_counter() - began) * 1e3)
+    return took
+
+
+async def compare(name: str, short: Filled, long: Filled, charges: int, rounds: int) -> None:
+    medians: dict[int, list[float]] = {short.lines: [], long.lines: []}
+    cpu: dict[int, list[float]] = {short.lines: [], long.lines: []}
+    for filled in (short, long):
+        await charge(filled, 20)
+    for _ in range(rounds):
+        for filled in (short, long):
+            began = time.process_time()
+            medians[filled.lines].append(statistics.median(await charge(filled, charges)))
+            cpu[filled.lines].append((time.process_time() - began) / charges * 1e3)
+    for lines in (short.lines, long.lines):
+        low, middle, high = statistics.quantiles(medians[lines], n=4)
+        took = statistics.median(cpu[lines])
+        print(f"| {name} | {lines:,} | {middle:.2f} | {low:.2f} to {high:.2f} | {took:.2f} |")
+    ratio = statistics.median(medians[long.lines]) / statistics.median(medians[short.lines])
+    ratio_cpu = statistics.median(cpu[long.lines]) / statistics.median(cpu[short.lines])
+    print(f"| {name} | **ratio** | **{ratio:.2f}** | | **{ratio_cpu:.2f}** |", flush=True)
+
+
+def verify(export: Path, lines: int) -> None:
+    began, cpu = time.perf_counter(), time.process_time()
+    with export.open("rb") as file:
+        verdict = verify_export(file, [KEY.public])
+    wall, used = time.perf_counter() - began, time.process_time() - cpu
+    size = export.stat().st_size / 1e6
+    print("\n| offline verification | lines | MB | seconds | CPU s | µs a line | ok |\n|---|---|---|---|---|---|---|")
+    print(
+        f"| | {lines:,} | {size:.0f} | {wall:.1f} | {used:.1f} | {used / lines * 1e6:.1f} | {verdict.ok} |", flush=True
+    )
+
+
+async def main(short: int, long: int, charges: int, rounds: int) -> None:
+    print("| engine | lines | ms a charge (median) | quartiles of rounds | client CPU ms |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        export = folder / "ledger.ndjson"
+        one = await fill(f"sqlite:///{folder / 'short.db'}", short, None)
+        other = await fill(f"sqlite:///{folder / 'long.db'}", long, export)
+        await compare("SQLite", one, other, charges, rounds)
+        await one.database.dispose()
+        await other.database.dispose()
+        server = PostgresServer()
+        try:
+            one = await fill(server.url(server.create_database()), short, None)
+            other = await fill(server.url(server.create_database()), long, None)
+            await compare("PostgreSQL", one, other, charges, rounds)
+            await one.database.dispose()
+            await other.database.dispose()
+        finally:
+            server.stop()
+        verify(export, long)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option, default in (("short", 1_000), ("long", 1_000_000), ("charges", 300), ("rounds", 5)):
+        parser.add_argument(f"--{option}", type=int, default=default)
+    asyncio.run(main(**vars(parser.parse_args())))

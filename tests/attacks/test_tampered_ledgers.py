@@ -1,0 +1,242 @@
+"""Every way of changing history behind the service's back is found when it starts, by name, and stops all charging."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.errors import Conflict, IntegrityFailure, InvalidInput, LedgerUntrusted
+from app.services.accept_head import accept_head
+from app.services.answer_query import answer_query
+from app.services.read_ledger import read_head
+from app.services.run_worker import run_worker
+from app.services.runtime import Runtime
+from app.services.watch_ledger import check_ledger_on_start, remember_head, tick
+from app.settings import Settings
+from app.storage.engine import Database
+from tests.attacks import tampering
+from tests.services.world import QUESTION, Person, World, new_world, over_http, release_spec, services
+
+REASON = "the disk died; the board decided to go on from the newest backup"
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A ledger with a release, a buyer and a second release, whose head was seen; and its state in between."""
+
+    settings: Settings
+    boss: Person
+    buyer: Person
+    dataset: str
+    old_release: str
+    new_release: str
+    yesterday: tampering.Rows
+
+
+@pytest.fixture
+async def past(settings: Settings) -> Past:
+    async with services(settings) as runtime:
+        await check_ledger_on_start(runtime)
+        world = await new_world(runtime)
+        dataset = await world.dataset()
+        old = await world.published(dataset, samples=5)
+        buyer = await world.buyer(dataset, old, 3)
+        await remember_head(runtime)
+        yesterday = await tampering.backup(runtime.database)
+        new = await world.published(dataset, samples=4)
+        await remember_head(runtime)
+    return Past(settings, world.boss, buyer, dataset, old, new, yesterday)
+
+
+@asynccontextmanager
+async def started(past: Past) -> AsyncIterator[tuple[Runtime, httpx.AsyncClient]]:
+    async with services(past.settings) as runtime:
+        await check_ledger_on_start(runtime)
+        async with over_http(runtime) as client:
+            yield runtime, client
+
+
+async def behind_its_back(past: Past, *steps: Callable[[AsyncConnection], Awaitable[Any]]) -> None:
+    database = Database.open(past.settings.database_url)
+    await tampering.tampered(database, *steps)
+    await database.dispose()
+
+
+async def bring_back(past: Past, rows: tampering.Rows) -> None:
+    database = Database.open(past.settings.database_url)
+    await tampering.restore(database, rows)
+    await database.dispose()
+
+
+async def verification(client: httpx.AsyncClient, past: Past) -> dict[str, Any]:
+    answer = await client.post("/v1/ledger/verify", headers=past.boss.headers)
+    assert answer.status_code == 200
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def charging(client: httpx.AsyncClient, past: Past) -> httpx.Response:
+    return await client.post(
+        f"/v1/datasets/{past.dataset}/releases", json=release_spec(samples=2), headers=past.boss.headers
+    )
+
+
+TAMPERINGS = {
+    "edited": tampering.edit,
+    "cheapened": tampering.cheapen,
+    "garbled": tampering.garble,
+    "deleted": tampering.remove,
+    "deleted and closed up": tampering.remove_and_close_up,
+    "inserted": tampering.squeeze_in,
+    "reordered": tampering.swap,
+    "truncated": tampering.cut_off,
+    "written beyond": tampering.write_beyond,
+    "replaced under the old signature": tampering.replace_all,
+    "replaced under another key": tampering.replace_all_and_sign,
+    "replaced as if never signed": tampering.replace_all_unsigned,
+    "refunded": tampering.refund,
+}
+NAMES = {
+    "cheapened": "edited",
+    "garbled": "edited",
+    "deleted and closed up": "deleted",
+    "written beyond": "grown",
+    "replaced under the old signature": "replaced",
+    "replaced under another key": "replaced",
+    "replaced as if never signed": "replaced",
+    "refunded": "account_differs",
+}
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+async def test_a_start_after_tampering_names_it_and_charges_nothing(past: Past, name: str) -> None:
+    await behind_its_back(past, TAMPERINGS[name])
+    expected = NAMES.get(name, name)
+    async with started(past) as (runtime, client):
+        found = await verification(client, past)
+        refused = await charging(client, past)
+        ready = (await client.get("/readyz")).json()
+    assert runtime.notary.fault is not None
+    names = {runtime.notary.fault.name, *(fault["name"] for fault in found["faults"])}
+    assert not found["ok"]
+    assert expected in names, names
+    assert (refused.status_code, refused.json()["code"]) == (503, "ledger_untrusted")
+    assert refused.headers["Retry-After"]
+    assert not ready["checks"]["ledger"]["ok"]
+
+
+async def test_yesterdays_backup_is_noticed_at_the_start_and_old_releases_are_still_served(past: Past) -> None:
+    await bring_back(past, past.yesterday)
+    async with started(past) as (runtime, client):
+        found = await verification(client, past)
+        assert (found["ok"], found["reason"], found["signature"]) == (False, "rolled_back", "valid")
+        assert "accept" in found["faults"][0]["advice"]
+        assert (await charging(client, past)).json()["fault"] == "rolled_back"
+        assert await answer_query(runtime, reader=past.buyer.reader, release_id=past.old_release, body=QUESTION)
+
+
+async def test_a_release_beyond_the_last_trustworthy_line_is_not_served(past: Past) -> None:
+    """The second release's commit is edited; the first release lies before it."""
+    last = len(past.yesterday["ledger_entries"]) + 2
+
+    async def edit_last(connection: AsyncConnection) -> None:
+        lines = tampering.update(tampering.ledger_entries).where(tampering.ledger_entries.c.sequence == last)
+        await connection.execute(lines.values(actor="an_mallory"))
+
+    await behind_its_back(past, edit_last)
+    async with started(past) as (runtime, _):
+        assert runtime.notary.fault is not None
+        assert (runtime.notary.fault.name, runtime.notary.fault.trusted) == ("edited", last - 1)
+        assert await answer_query(runtime, reader=past.boss.reader, release_id=past.old_release, body=QUESTION)
+        with pytest.raises(LedgerUntrusted):
+            await answer_query(runtime, reader=past.boss.reader, release_id=past.new_release, body=QUESTION)
+
+
+async def test_a_ledger_rolled_back_under_a_running_service_stops_it_within_one_look(past: Past) -> None:
+    async with started(past) as (runtime, client):
+        assert (await verification(client, past))["ok"]
+        await bring_back(past, past.yesterday)
+        refused = await charging(client, past)
+        assert (refused.status_code, refused.json()["fault"]) == (503, "rolled_back")
+        await tick(runtime)
+        assert runtime.notary.fault is not None
+        assert runtime.notary.fault.name == "rolled_back"
+
+
+async def test_a_chain_replaced_under_a_running_service_gets_no_honest_signature(past: Past) -> None:
+    async with started(past) as (_, client):
+        await behind_its_back(past, tampering.replace_all)
+        refused = await charging(client, past)
+    assert (refused.status_code, refused.json()["fault"]) == (503, "replaced")
+    database = Database.open(past.settings.database_url)
+    async with database.read() as connection:
+        lines = await tampering.lines_of(connection)
+    await database.dispose()
+    assert all(line.actor == "an_mallory" for line in lines)
+
+
+async def test_another_empty_ledger_in_the_same_place_is_no_fresh_start(past: Past) -> None:
+    empty = {name: [] for name in past.yesterday} | {
+        "ledger_head": [
+            dict.fromkeys(past.yesterday["ledger_head"][0])
+            | {"id": 1, "sequence": 0, "digest": tampering.GENESIS.digest}
+        ],
+        "principals": past.yesterday["principals"],
+        "api_keys": past.yesterday["api_keys"],
+        "epochs": past.yesterday["epochs"],
+        "installation_secrets": past.yesterday["installation_secrets"],
+    }
+    await bring_back(past, empty)
+    async with started(past) as (runtime, _):
+        assert runtime.notary.fault is not None
+        assert runtime.notary.fault.name == "replaced"
+
+
+async def test_an_accepted_head_lets_every_process_go_on_and_is_remembered(past: Past) -> None:
+    await bring_back(past, past.yesterday)
+    async with started(past) as (runtime, client), services(past.settings) as operator:
+        head = await read_head(operator)
+        named = f"{head.sequence}:{head.digest}"
+        with pytest.raises(Conflict):
+            await accept_head(operator, head=f"{head.sequence}:{'0' * 64}", actor="ops", reason=REASON)
+        with pytest.raises(InvalidInput):
+            await accept_head(operator, head=named, actor="ops", reason="because")
+        act = await accept_head(operator, head=named, actor="ops", reason=REASON)
+        assert (act.kind, act.reason) == ("accepted", REASON)
+        await tick(runtime)
+        assert runtime.notary.fault is None
+        assert (await charging(client, past)).status_code == 202
+        assert (await verification(client, past))["ok"]
+    async with started(past) as (runtime, _):
+        assert runtime.notary.fault is None
+    await bring_back(past, past.yesterday)
+    async with started(past) as (runtime, _):
+        assert runtime.notary.fault is not None, "an old acceptance does not excuse the next rollback"
+        assert runtime.notary.fault.name == "rolled_back"
+
+
+async def test_a_chain_that_does_not_verify_cannot_be_accepted(past: Past) -> None:
+    await behind_its_back(past, tampering.edit)
+    async with started(past) as (runtime, _):
+        head = await read_head(runtime)
+        with pytest.raises(IntegrityFailure):
+            await accept_head(runtime, head=f"{head.sequence}:{head.digest}", actor="ops", reason=REASON)
+
+
+async def test_the_worker_leaves_releases_alone_while_the_ledger_is_not_trusted(past: Past) -> None:
+    async with services(past.settings) as runtime:
+        waiting = await World(runtime, past.boss).request(past.dataset, samples=2)
+    await behind_its_back(past, tampering.edit)
+    async with started(past) as (runtime, _):
+        stop = asyncio.Event()
+        working = asyncio.create_task(run_worker(runtime, stop=stop))
+        await asyncio.sleep(0.3)
+        stop.set()
+        await working
+        found = await World(runtime, past.boss).release(waiting.id)
+    assert (found.status, found.stage, found.attempts) == ("pending", "reserved", 0)

@@ -1,0 +1,153 @@
+"""Signatures say one thing about one ledger, and what they say decides what is trusted."""
+
+import struct
+from dataclasses import replace
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from app.errors import InvalidInput
+from app.ledger.entry import Head
+from app.ledger.head_record import (
+    act_fields,
+    act_of_fields,
+    decode_witness,
+    encode_witness,
+    head_fields,
+    head_of_fields,
+)
+from app.ledger.signed_head import Keyring, SignedHead, SigningKey, head_statement, key_id_of, parse_public_key
+from app.ledger.trust import Evidence, Witness, objections
+
+KEY = SigningKey("a secret of the installation under test")
+OTHER = SigningKey("a secret of somebody else entirely, too")
+RING = Keyring([KEY.public])
+HEADS = [Head(number, bytes([number]) * 32) for number in range(12)]
+SIGNED = [KEY.sign_head("led_a", head, 1_000 + head.sequence) for head in HEADS]
+DIGESTS = {head.sequence: head.digest for head in HEADS}
+
+
+def test_the_statement_is_what_the_documentation_says() -> None:
+    """Built here by hand, with struct and the library's own verifier, as an outsider would."""
+    parts = [
+        b"postern/ledger/head", struct.pack(">q", 1), b"led_a", struct.pack(">q", 7), bytes([7]) * 32,
+        struct.pack(">q", 1_007),
+    ]  # fmt: skip
+    statement = b"".join(struct.pack(">I", len(part)) + part for part in parts)
+    assert head_statement("led_a", HEADS[7], 1_007) == statement
+    Ed25519PublicKey.from_public_bytes(KEY.public).verify(SIGNED[7].signature, statement)
+
+
+def test_a_pinned_secret_always_gives_the_same_key() -> None:
+    """Whoever changes how a secret becomes a key locks every installation out of its ledger."""
+    assert SigningKey("0123456789abcdef0123456789abcdef").public.hex() == (
+        "e6cec6eab745b4d6f6af54152411020aafd2ed4e4e515ed42a723dec70717444"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ledger": "led_b"},
+        {"head": HEADS[6]},
+        {"head": Head(7, bytes([6]) * 32)},
+        {"at_us": 1},
+        {"signature": bytes(64)},
+        {"key_id": key_id_of(OTHER.public)},
+    ],
+)
+def test_a_signature_fits_nothing_else(change: dict[str, object]) -> None:
+    assert RING.vouches(SIGNED[7])
+    assert not RING.vouches(replace(SIGNED[7], **change))
+
+
+def test_an_act_does_not_pass_for_a_head() -> None:
+    act = KEY.sign_act(1, "accepted", "led_a", HEADS[7], actor="ops", reason="because", at_us=1_007)
+    assert RING.vouches_for_act(act)
+    assert not RING.vouches_for_act(replace(act, reason="another"))
+    assert not RING.vouches(SignedHead("led_a", HEADS[7], 1_007, KEY.id, act.signature))
+
+
+def test_written_forms_come_back_and_damaged_ones_do_not() -> None:
+    act = KEY.sign_act(3, "rotated", "led_a", HEADS[2], actor="ops", reason="yearly", at_us=5)
+    assert act_of_fields(act_fields(act)) == act
+    assert decode_witness(encode_witness(SIGNED[4], 3)) == (SIGNED[4], 3)
+    whole = head_fields(SIGNED[4])
+    assert head_of_fields(whole) == SIGNED[4]
+    for name in whole:
+        for damaged in (None, -1, 1.5, "x", True):
+            assert head_of_fields(whole | {name: damaged}) is None or name in ("ledger", "key_id")
+        assert head_of_fields({key: value for key, value in whole.items() if key != name}) is None
+
+
+@pytest.mark.parametrize("text", ["", "00", "x" * 64, "0" * 63])
+def test_text_that_is_no_public_key_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        parse_public_key(text)
+
+
+def evidence(at: int = 9, **changes: object) -> Evidence:
+    found = Evidence(HEADS[at], SIGNED[at], HEADS[at], digests=DIGESTS, pinned=frozenset({"led_a"}))
+    return replace(found, **changes)
+
+
+def names(found: Evidence) -> list[str]:
+    return [fault.name for fault in objections(found, RING)]
+
+
+def saw(at: int, acts: int = 0, signed: SignedHead | None = None) -> Witness:
+    return Witness("disk", signed or SIGNED[at], acts)
+
+
+FOREIGN = OTHER.sign_head("led_a", HEADS[9], 1)
+REWRITTEN = Head(9, b"z" * 32)
+FORKED = KEY.sign_head("led_a", Head(5, b"y" * 32), 1)
+ACCEPTED = KEY.sign_act(4, "accepted", "led_a", HEADS[9], actor="ops", reason="decided", at_us=1)
+SITUATIONS: dict[str, tuple[Evidence, list[str]]] = {
+    "nothing known yet": (evidence(pinned=frozenset()), []),
+    "the witness agrees": (evidence(witnesses=[saw(9)]), []),
+    "the witness is behind": (evidence(witnesses=[saw(3)]), []),
+    "the witness is ahead": (evidence(witnesses=[saw(11)]), ["rolled_back"]),
+    "one of two witnesses is ahead": (evidence(witnesses=[saw(3), saw(10)]), ["rolled_back"]),
+    "a witness without a valid signature is ahead": (
+        evidence(witnesses=[saw(11, signed=replace(SIGNED[11], at_us=0))]),
+        [],
+    ),
+    "a witness of another ledger is ahead": (
+        evidence(witnesses=[saw(11, signed=KEY.sign_head("led_b", HEADS[11], 1))]),
+        [],
+    ),
+    "the witness saw another line": (evidence(witnesses=[saw(5, signed=FORKED)]), ["forked"]),
+    "lines are missing": (evidence(last=HEADS[7]), ["truncated"]),
+    "lines go on": (evidence(last=HEADS[11]), ["grown"]),
+    "the last line is another": (evidence(last=REWRITTEN), ["replaced"]),
+    "the signature does not fit": (
+        evidence(head=REWRITTEN, last=REWRITTEN, signed=replace(SIGNED[9], head=REWRITTEN)),
+        ["replaced"],
+    ),
+    "another key, same history": (evidence(signed=FOREIGN), ["unknown_key"]),
+    "another key, another history": (evidence(signed=FOREIGN, witnesses=[saw(5, signed=FORKED)]), ["replaced"]),
+    "unsigned where a signed ledger was": (evidence(signed=None), ["replaced"]),
+    "unsigned in a new place": (evidence(signed=None, pinned=frozenset()), []),
+    "another ledger in this place": (
+        evidence(signed=KEY.sign_head("led_b", HEADS[9], 1)),
+        ["replaced"],
+    ),
+    "accepted after the witness": (evidence(witnesses=[saw(11, acts=3)], acts=[ACCEPTED]), []),
+    "accepted before the witness": (evidence(witnesses=[saw(11, acts=4)], acts=[ACCEPTED]), ["rolled_back"]),
+    "an acceptance somebody else signed": (
+        evidence(witnesses=[saw(11)], acts=[replace(ACCEPTED, reason="forged")]),
+        ["rolled_back"],
+    ),
+    "an acceptance of another ledger": (
+        evidence(witnesses=[saw(11)], acts=[replace(ACCEPTED, ledger="led_b")]),
+        ["rolled_back"],
+    ),
+    "cut short and rolled back": (evidence(last=HEADS[7], witnesses=[saw(11)]), ["truncated", "rolled_back"]),
+}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_each_situation_gets_its_name(name: str) -> None:
+    found, expected = SITUATIONS[name]
+    assert names(found) == expected
