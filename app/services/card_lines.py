@@ -19,6 +19,8 @@ ERROR_SHOWN = 0.05
 INFLUENCE_SHOWN = 0.5
 RELATIVES_SHOWN = 2
 AGREEMENT_SHOWN = 0.75
+WEAK_EPSILON = 20.0
+"""From here the card says that a pure ε alone protects nobody: a factor of half a billion."""
 REPLACE_ONE = "the same n people, one person's data replaced; presence and n are public"
 
 
@@ -27,6 +29,9 @@ class CardFacts:
     model: Model
     cost: ReleaseCost
     delta: float
+    people: int
+    unit_rows: int
+    budget_epsilon: float
 
     @property
     def paid_per_sample(self) -> bool:
@@ -38,17 +43,22 @@ def _line(name: str, value: Any, basis: str, assumption: str, text: str) -> dict
 
 
 def vacuous_line(epsilon: float, ceiling: float) -> dict[str, Any]:
-    text = f"WARNING: ε = {epsilon:.3g} is above {ceiling:g}. This release promises next to nothing; its steward forced it."
+    text = (
+        f"WARNING: ε = {epsilon:.3g} is above {ceiling:g}, the ceiling of this service. This release promises next to nothing; "
+        "such a release is made only if its steward forces it, or before the ceiling is lowered."
+    )
     return _line("vacuous", True, "exact", "none", text)
 
 
 def _approximate(facts: CardFacts) -> dict[str, Any]:
     epsilon = facts.cost.total.epsilon(facts.delta)
     text = (
-        "Whatever everyone together concludes from this release, with any number of questions, would have been concluded "
-        f"with one person's data replaced about as likely: at most {_factor(epsilon)} times less, give or take a "
+        "Take anything that everyone together may conclude from this release, with any number of questions. Had one person's "
+        f"data been replaced, it would have been concluded with at least 1/{_factor(epsilon)} of the probability, apart from a "
         f"probability of {facts.delta:g}."
     )
+    if facts.delta * facts.people >= 1:
+        text += f" With {facts.people} people that exception is not small: it leaves room for the whole record of one of them."
     return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", REPLACE_ONE, text)
 
 
@@ -58,7 +68,10 @@ def _pure(facts: CardFacts) -> dict[str, Any]:
         "No matter what else they know, nobody can raise their odds about one person, whose data are independent of "
         f"everyone else's, by more than a factor {_factor(pure)}: the worst case over every outcome, with δ = 0."
     )
-    return _line("pure", finite(pure), "certified", REPLACE_ONE, text)
+    if pure > WEAK_EPSILON:
+        text += " On its own that is no protection worth the name; what protects is the line with δ above."
+    assumption = f"{REPLACE_ONE}; odds between any two values of the person's data"
+    return _line("pure", finite(pure), "certified", assumption, text)
 
 
 def _renyi(facts: CardFacts) -> dict[str, Any]:
@@ -70,16 +83,24 @@ def _renyi(facts: CardFacts) -> dict[str, Any]:
 
 def _papers(facts: CardFacts) -> dict[str, Any]:
     if facts.paid_per_sample:
-        assumption = "2·N·τ·L·ρ with ρ the number of rows a person owns; never charged"
+        assumption = f"2·N·τ·L·ρ with ρ = {facts.unit_rows}, the rows a person may own; never charged"
+        if facts.model.papers_trials is None:
+            assumption += "; they state no L for this family: the largest difference of two log-likelihoods is taken"
     else:
         assumption = "the ε of the noise or of the choice, as the papers state it for one release; never charged"
-    text = "What the papers behind this mechanism report for the same release."
+    text = (
+        f"The papers behind this mechanism would report a pure ε of {facts.cost.papers_pure:.4g} for this release; ours is "
+        f"{facts.cost.total.pure:.4g}."
+    )
     return _line("papers_lipschitz", facts.cost.papers_pure, "certified", assumption, text)
 
 
 def _robustness(facts: CardFacts) -> dict[str, Any]:
-    what = "one sample's distributions" if facts.paid_per_sample else "the release's distributions"
-    text = f"Kullback–Leibler divergence between {what} on neighbouring datasets, at most."
+    what = "one sample" if facts.paid_per_sample else "the whole release"
+    text = (
+        f"On average, {what} speaks for the true data against data with one person's replaced by at most "
+        f"{facts.cost.kl_sup:.3g} nats (Kullback–Leibler divergence)."
+    )
     return _line("robustness", facts.cost.kl_sup, "certified", REPLACE_ONE, text)
 
 
@@ -94,7 +115,8 @@ def _distinguishability(facts: CardFacts) -> dict[str, Any]:
     if facts.paid_per_sample:
         needed = say.samples_to_distinguish(facts.cost.kl_sup, ERROR_SHOWN)
         value |= {"error": ERROR_SHOWN, "samples_needed": finite(needed)}
-        value |= {"papers": say.papers_samples_to_distinguish(facts.model.lipschitz, ERROR_SHOWN)}
+        changed = facts.cost.papers_pure / (2 * facts.cost.samples)  # τ·L·ρ
+        value |= {"papers": say.papers_samples_to_distinguish(changed, ERROR_SHOWN)}
         least = math.floor(needed) if math.isfinite(needed) else "infinitely many"
         text += f" Both at most {ERROR_SHOWN:g} would take more than {least} samples; there are {facts.cost.samples}."
     assumption = "Bretagnolle–Huber; the papers' figure is shown as theirs and concludes too much"
@@ -130,6 +152,26 @@ def _leakage(facts: CardFacts) -> dict[str, Any]:
     return _line("min_entropy_leakage_bits", bits, "certified", assumption, text)
 
 
+def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
+    """v counts every (Σ T, rows) one person can have."""
+    rows, steps = facts.unit_rows, facts.model.statistic.steps
+    values = rows + steps * rows * (rows + 1) // 2
+    bits = say.leakage_bits(facts.cost.total.pure, values)
+    assumption = f"one person with one of {values} equally likely records, all the statistic tells apart; pure ε only"
+    text = f"The whole release leaks at most {bits:.3g} of the {math.log2(values):.3g} bits there are to know about it."
+    return _line("min_entropy_leakage_bits_any_record", bits, "certified", assumption, text)
+
+
+def _budget(facts: CardFacts) -> dict[str, Any]:
+    value = {"epsilon": facts.budget_epsilon, "delta": facts.delta}
+    assumption = f"{REPLACE_ONE}; releases chosen one after the other, each after seeing the last"
+    text = (
+        "The figures above are those of this release. All releases of this dataset together, past and future, are kept within "
+        f"ε = {facts.budget_epsilon:g} at δ = {facts.delta:g}: a factor {_factor(facts.budget_epsilon)}."
+    )
+    return _line("budget", value, "certified", assumption, text)
+
+
 def _collusion(facts: CardFacts) -> dict[str, Any]:
     held = "Analysts hold prefixes of one sample set. All of them together know the longest and no more"
     if not facts.paid_per_sample:
@@ -152,5 +194,7 @@ LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
     _distinguishability,
     _inferential,
     _leakage,
+    _leakage_of_any,
     _collusion,
+    _budget,
 )

@@ -20,7 +20,7 @@ from app.core.mechanisms.calibration import (
 from app.core.mechanisms.comparison import Alternative, Comparison, alternatives
 from app.core.mechanisms.mechanism import read_epsilon
 from app.core.schema import Column, parse_columns, parse_unit
-from app.errors import InvalidInput, InvalidMechanism, InvalidModel, NumericalFailure
+from app.errors import InvalidInput, InvalidMechanism, InvalidModel, NumericalFailure, VacuousGuarantee
 from app.ledger.canonical import canonical_json
 from app.services.budgets import cost_view
 from app.services.chosen_mechanism import auto_samples, is_auto
@@ -53,7 +53,7 @@ async def plan_release(runtime: Runtime, *, spec: Mapping[str, Any]) -> dict[str
     """With a `target`, what is missing is found: samples, or by `calibrate` the temperature or the trim; with
     `mechanism.kind` `auto`, the mechanism itself. Plans are remembered by a hash of what was asked.
 
-    Raises InvalidModel, InvalidMechanism, InvalidInput, NumericalFailure, TooBusy.
+    Raises InvalidModel, InvalidMechanism, InvalidInput, VacuousGuarantee for δ ≥ 1, NumericalFailure, TooBusy.
     """
     memo = hashlib.sha256(canonical_json(spec).encode()).digest()
     known = runtime.warm.plans.get(memo)
@@ -87,6 +87,9 @@ def _read(runtime: Runtime, spec: Mapping[str, Any]) -> _Question:
 
 def _read_target(spec: Mapping[str, Any]) -> tuple[Target | None, float]:
     target, own = spec.get("target"), spec.get("delta")
+    for field, delta in (("delta", own), ("target.delta", target["delta"] if target else None)):
+        if delta is not None and not delta < 1:
+            raise VacuousGuarantee(field, "a number below 1: at δ = 1 nothing is promised")
     if target is None:
         return None, DELTA_DEFAULT if own is None else float(own)
     if own is not None and own != target["delta"]:

@@ -14,6 +14,13 @@ from app.storage import datasets
 from app.storage.datasets import Dataset
 from app.storage.releases import Release
 
+NOT_PROMISED = [
+    "The same people in another dataset are not tracked: their losses add up.",
+    "Who is in the data, and how many they are, is public by declaration.",
+    "Nothing here holds if bounds, prior, range, temperature or samples were chosen by looking at these data.",
+    "What is true of people in general may be learnt, and applied to anyone, in the data or not.",
+]
+
 
 async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: str) -> dict[str, Any]:
     """Raises NotFound. A function of the release's public numbers: the same bytes for everyone."""
@@ -30,7 +37,9 @@ def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[s
     cost = cost_from_json(release.cost)
     epsilon, order = cost.total.best_order(dataset.delta)
     vacuous = not epsilon <= epsilon_max
-    facts = CardFacts(stored_model(release, dataset), cost, dataset.delta)
+    facts = CardFacts(
+        stored_model(release, dataset), cost, dataset.delta, release.n, release.unit_rows, dataset.epsilon
+    )
     lines = [line(facts) for line in LINES]
     return {
         "release": release.id,
@@ -45,8 +54,5 @@ def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[s
         "pure_epsilon": finite(cost.total.pure),
         "vacuous": vacuous,
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
-        "not_promised": [
-            "The same people in another dataset are not tracked: their losses add up.",
-            "Who is in the data, and how many they are, is public by declaration.",
-        ],
+        "not_promised": NOT_PROMISED,
     }

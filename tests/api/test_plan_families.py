@@ -22,7 +22,7 @@ async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(service
     planned = await service.expect(200, "ada", "POST", "/plans", body)
     assert set(planned) == {
         "model", "mechanism", "n", "privacy_unit_rows", "parameters", "cost", "vacuous", "accuracy",
-        "prior_predictive", "grid_points", "curves", "alternatives", "advice", "target",
+        "prior_predictive", "grid_points", "curves", "scores", "alternatives", "advice", "target",
     }  # fmt: skip
     assert planned["parameters"] == [{"name": "rate", "lower": 1.0, "upper": 20.0}]
     assert {"samples", "epsilon", "total_sd"} == set(planned["curves"]["by_samples"][0])
@@ -73,6 +73,31 @@ async def test_an_analyst_is_charged_once_for_free_samples(service: Service):
     assert (await service.expect(200, "steward", "POST", "/ledger/verify"))["ok"] is True
 
 
+async def test_a_release_stores_the_score_its_plan_named(service: Service):
+    dataset = await service.dataset()
+    asked = {"model": MODEL, "mechanism": {"kind": "map", "epsilon": 2.0}}
+    planned = await service.expect(200, "ada", "POST", "/plans", asked | {"n": 1_000})
+    assert [each["score"] for each in planned["scores"] if each["chosen"]] == [planned["mechanism"]["score"]]
+    made = await service.expect(202, "steward", "POST", f"/datasets/{dataset}/releases", asked)
+    assert made["mechanism"] == planned["mechanism"]
+    assert made["mechanism"]["score"] in ("log_density", "probability")
+    assert made["cost"]["pure_epsilon"] == 2.0
+    await service.settled(made["id"])
+
+
+@pytest.mark.parametrize("calibrate", ["samples", "temperature", "trim"])
+async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_take(service: Service, calibrate: str):
+    mechanism = {"kind": "baps", "temperature": 0.01} if calibrate == "samples" else {"kind": "baps", "samples": 3}
+    asked = plan_body(model=POISSON, columns=COLUMNS, mechanism=mechanism, calibrate=calibrate, target=TARGET)
+    planned = await service.expect(200, "ada", "POST", "/plans", asked)
+    assert planned["target"]["fits"] is True
+    assert planned["curves"]["by_samples"]
+    assert planned["curves"]["by_epsilon"]
+    hopeless = asked | {"n": 2, "target": {"epsilon": 1e-7, "delta": 1e-12}}
+    refused = await service.expect(422, "ada", "POST", "/plans", hopeless)
+    assert (refused["code"], refused["errors"][0]["field"]) == ("invalid_mechanism", "target.epsilon")
+
+
 @pytest.mark.parametrize(
     ("changes", "code", "field"),
     [
@@ -96,29 +121,77 @@ async def test_a_refused_plan_is_flat_and_names_the_field(
     assert [each["field"] for each in refused["errors"]] == [field]
 
 
-async def test_a_vacuous_release_needs_force_and_its_card_says_so_first(service: Service):
-    dataset = await service.expect(
-        201,
-        "steward",
-        "POST",
-        "/datasets",
-        {
-            "name": "careless",
-            "columns": {"days": COLUMNS["days"]},
-            "budget": {"epsilon": 500.0, "delta": 1e-6},
-            "source": {"kind": "upload", "retain": True},
-            "force": True,
-        },
-    )
+async def careless(service: Service) -> str:
+    """A dataset of 100 people whose budget its steward forced."""
+    body = {
+        "name": "careless",
+        "columns": {"days": COLUMNS["days"]},
+        "budget": {"epsilon": 5_000.0, "delta": 1e-6},
+        "source": {"kind": "upload", "retain": True},
+    }
+    refused = await service.expect(422, "steward", "POST", "/datasets", body)
+    assert (refused["code"], refused["errors"][0]["field"]) == ("vacuous_guarantee", "budget.epsilon")
+    made = await service.expect(201, "steward", "POST", "/datasets", body | {"force": True})
     rows = "days\n" + "".join(f"{day}\n" for day in range(100))
-    where = f"/datasets/{dataset['id']}"
-    await service.expect(
-        200, "steward", "PUT", f"{where}/data", content=rows.encode(), headers={"Content-Type": "text/csv"}
-    )
-    body = {"model": DAYS, "mechanism": {"kind": "laplace", "samples": 10, "epsilon": 400.0}}
-    refused = await service.expect(422, "steward", "POST", f"{where}/releases", body)
-    assert refused["code"] == "vacuous_guarantee"
-    made = await service.expect(202, "steward", "POST", f"{where}/releases", body | {"force": True})
-    card = await service.expect(200, "steward", "GET", f"/releases/{await service.settled(made['id'])}/card")
-    assert card["vacuous"] is True
-    assert card["lines"][0]["name"] == "vacuous"
+    headers = {"Content-Type": "text/csv"}
+    await service.expect(200, "steward", "PUT", f"/datasets/{made['id']}/data", content=rows.encode(), headers=headers)
+    return str(made["id"])
+
+
+VACUOUS = [
+    {"kind": "baps", "samples": 200},
+    {"kind": "laplace", "samples": 10, "epsilon": 400.0},
+    {"kind": "map", "epsilon": 400.0},
+    {"kind": "auto", "epsilon": 400.0, "samples": 10},
+]
+
+
+async def test_a_vacuous_release_needs_force_and_its_card_says_so_first(service: Service):
+    where = f"/datasets/{await careless(service)}"
+    for mechanism in VACUOUS:
+        body = {"model": DAYS, "mechanism": mechanism}
+        refused = await service.expect(422, "steward", "POST", f"{where}/releases", body)
+        assert (refused["code"], refused["errors"][0]["field"]) == ("vacuous_guarantee", "mechanism")
+        made = await service.expect(202, "steward", "POST", f"{where}/releases", body | {"force": True})
+        card = await service.expect(200, "steward", "GET", f"/releases/{await service.settled(made['id'])}/card")
+        assert card["vacuous"] is True
+        assert card["lines"][0]["name"] == "vacuous"
+        assert card["lines"][0]["text"].startswith("WARNING: ")
+        spec = {"model": DAYS, "columns": COLUMNS, "mechanism": made["mechanism"], "n": 100}
+        planned = await service.expect(200, "ada", "POST", "/plans", spec)
+        assert planned["vacuous"] is True
+
+
+async def test_a_vacuous_cap_needs_force(service: Service):
+    where = f"/datasets/{await service.dataset()}/analysts/{service.people['ada']}"
+    cap = {"epsilon": 21.0, "delta": 1e-6}
+    refused = await service.expect(422, "steward", "PUT", where, cap)
+    assert (refused["code"], refused["errors"][0]["field"]) == ("vacuous_guarantee", "epsilon")
+    made = await service.expect(200, "steward", "PUT", where, cap | {"force": True})
+    assert made["budget"]["epsilon"] == 21.0
+
+
+@pytest.mark.parametrize("delta", [1, 1.0, 1.5, 1e300])
+async def test_a_delta_of_one_promises_nothing_anywhere(service: Service, delta: float):
+    budget = {"epsilon": 1.0, "delta": delta}
+    body = {"name": "none", "columns": {"days": COLUMNS["days"]}, "budget": budget, "source": {"kind": "upload"}}
+    where = f"/datasets/{await service.dataset()}/analysts/{service.people['ada']}"
+    asked = [
+        ("steward", "POST", "/datasets", body),
+        ("steward", "PUT", where, budget),
+        ("ada", "POST", "/plans", plan_body(delta=delta)),
+        ("ada", "POST", "/plans", plan_body(mechanism={"kind": "auto"}, target=budget)),
+    ]
+    for who, method, path, sent in asked:
+        refused = await service.expect(422, who, method, path, sent)
+        assert refused["code"] == "vacuous_guarantee", path
+    forced = await service.expect(422, "steward", "POST", "/datasets", body | {"force": True})
+    assert forced["errors"][0]["field"] == "budget.delta"
+
+
+async def test_force_is_a_stewards_and_no_plans(service: Service):
+    dataset = await service.dataset()
+    body = {"model": DAYS, "mechanism": {"kind": "laplace", "samples": 1, "epsilon": 400.0}, "force": True}
+    await service.expect(403, "ada", "POST", f"/datasets/{dataset}/releases", body)
+    refused = await service.expect(422, "ada", "POST", "/plans", plan_body(force=True))
+    assert refused["code"] == "invalid_request"

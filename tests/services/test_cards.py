@@ -16,7 +16,7 @@ BAPS = {"kind": "baps", "samples": 10, "temperature": 0.05}
 POINT = {"kind": "map", "epsilon": 2.0}
 LINES = [
     "approximate", "pure", "renyi", "papers_lipschitz", "robustness", "distinguishability", "inferential",
-    "min_entropy_leakage_bits", "collusion",
+    "min_entropy_leakage_bits", "min_entropy_leakage_bits_any_record", "collusion", "budget",
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Releases paid for once, of every kind of statistic, from an uploaded CSV to an answer, on both backends."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -116,9 +117,40 @@ async def test_a_cap_below_the_price_buys_no_prefix_at_all(world: World):
     assert (await world.account(account_id(dataset, ada.id))).spent == ZERO
 
 
-async def test_a_budget_of_exactly_the_noise_pays_for_it(world: World):
-    dataset = await families(world, budget={"epsilon": 5.0, "delta": 1e-6})
-    await world.published(dataset, model=POISSON, mechanism=LAPLACE)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [0.7, 1.0, 5.0])
+@pytest.mark.parametrize("kind", ["laplace", "map"])
+async def test_a_budget_of_exactly_epsilon_pays_for_one_release_and_nothing_more(
+    world: World, kind: str, epsilon: float, delta: float
+):
+    """Slack of the sampler and rounding are inside the ε asked for, not on top of it."""
+    dataset = await families(world, budget={"epsilon": epsilon, "delta": delta})
+    mechanism = {"kind": kind, "epsilon": epsilon} | ({"samples": 5} if kind == "laplace" else {})
+    release = await world.published(dataset, model=POISSON, mechanism=mechanism)
+    assert cost_from_json((await world.release(release)).cost).total.pure <= epsilon
+    if delta == 0:
+        with pytest.raises(BudgetExhausted):
+            await world.request(dataset, model=POISSON, mechanism=mechanism | {"epsilon": 1e-6})
+    with pytest.raises(BudgetExhausted):
+        await world.request(dataset, model=POISSON, mechanism=mechanism)
+
+
+async def test_a_budget_of_exactly_so_many_samples_pays_for_them(world: World):
+    """N times the cost of one, at equality, on the pure filter: the plan, the budget and the ledger agree."""
+    mechanism = {"kind": "baps", "samples": 7, "temperature": 0.003}
+    spec = {"model": POISSON, "columns": COLUMNS, "n": 600}
+    planned = await plan_release(world.runtime, spec=spec | {"mechanism": mechanism})
+    exactly = planned["cost"]["pure_epsilon"]
+    target = {"epsilon": exactly, "delta": 1e-300}
+    found = await plan_release(
+        world.runtime, spec=spec | {"mechanism": {"kind": "baps", "temperature": 0.003}, "target": target}
+    )
+    assert found["mechanism"]["samples"] == 7
+    budget = {"epsilon": math.ceil(exactly * 1e9) / 1e9, "delta": 0.0}
+    dataset = await families(world, budget=budget, force=True)
+    with pytest.raises(BudgetExhausted):
+        await world.request(dataset, model=POISSON, mechanism=mechanism | {"samples": 8}, force=True)
+    await world.published(dataset, model=POISSON, mechanism=mechanism, force=True)
 
 
 async def test_a_point_is_one_sample_and_is_paid_for_once(world: World):

@@ -141,7 +141,7 @@ async def test_the_trim_found_is_the_smallest_that_fits(runtime: Runtime):
     [
         ({"mechanism": {"kind": "baps"}, "n": 10}, "a single sample costs"),
         ({"calibrate": "temperature", "n": 2, "target": {"epsilon": 1e-7, "delta": 1e-12}}, "lowest temperature"),
-        ({"calibrate": "trim", "n": 10, "target": {"epsilon": 0.01, "delta": 1e-6}}, "widest trim"),
+        ({"calibrate": "trim", "n": 10, "target": {"epsilon": 0.01, "delta": 1e-6}}, "narrowest range"),
     ],
 )
 async def test_an_impossible_target_is_explained_in_one_sentence(runtime: Runtime, spec: dict[str, Any], words: str):
@@ -155,26 +155,62 @@ async def test_an_impossible_target_is_explained_in_one_sentence(runtime: Runtim
 
 async def test_auto_ranks_what_fits_by_expected_error(runtime: Runtime):
     planned = await plan(runtime, mechanism={"kind": "auto"}, target=TARGET)
-    (other,) = planned["alternatives"]
+    other, point = planned["alternatives"]
     assert {planned["mechanism"]["kind"], other["mechanism"]["kind"]} == {"baps", "laplace"}
-    assert planned["accuracy"]["total_sd"] <= other["accuracy"]["total_sd"]
-    assert max(planned["cost"]["epsilon"], other["epsilon"]) <= 1.0
+    assert point["mechanism"]["kind"] == "map"
+    assert planned["accuracy"]["limit_sd"] <= other["accuracy"]["limit_sd"]
+    assert max(planned["cost"]["epsilon"], other["epsilon"], point["epsilon"]) <= 1.0
+    assert len({each["accuracy"]["measure"] for each in (planned, other, point)}) == 1
     assert planned["advice"].startswith(planned["mechanism"]["kind"])
 
 
-async def test_auto_prefers_noise_for_few_people_and_samples_for_many(runtime: Runtime):
-    few = await plan(runtime, mechanism={"kind": "auto", "epsilon": 1.0}, n=500)
-    many = await plan(runtime, mechanism={"kind": "auto", "epsilon": 1.0}, n=10**7)
+async def test_auto_prefers_noise_for_few_people_and_few_samples_of_many(runtime: Runtime):
+    few = await plan(runtime, mechanism={"kind": "auto", "epsilon": 1.0, "samples": 20}, n=500)
+    many = await plan(runtime, mechanism={"kind": "auto", "epsilon": 1.0, "samples": 20}, n=10**6)
     assert (few["mechanism"]["kind"], many["mechanism"]["kind"]) == ("laplace", "baps")
+    assert many["mechanism"]["temperature"] == 1.0
+
+
+async def test_a_point_is_what_auto_makes_of_one_sample_where_that_errs_least(runtime: Runtime):
+    planned = await plan(runtime, mechanism={"kind": "auto", "epsilon": 5.0, "samples": 1}, n=10**6)
+    assert planned["mechanism"]["kind"] == "map"
+    assert planned["mechanism"]["score"] == "probability"
+    assert all(planned["accuracy"]["total_sd"] < each["accuracy"]["total_sd"] for each in planned["alternatives"])
+
+
+@pytest.mark.parametrize("spec", [{}, {"score": "auto"}])
+async def test_a_plan_names_the_score_it_chose_and_shows_both_errors(runtime: Runtime, spec: dict[str, Any]):
+    planned = await plan(runtime, mechanism={"kind": "map", "epsilon": 2.0, **spec}, n=10**6)
+    shown = {each["score"]: each for each in planned["scores"]}
+    assert set(shown) == {"log_density", "probability"}
+    (best,) = [each for each in planned["scores"] if each["chosen"]]
+    assert best["score"] == planned["mechanism"]["score"] == "probability"
+    assert best["total_sd"] == planned["accuracy"]["total_sd"] == min(each["total_sd"] for each in shown.values())
+    worse = await plan(runtime, mechanism={"kind": "map", "epsilon": 2.0, "score": "log_density"}, n=10**6)
+    assert worse["accuracy"]["total_sd"] == shown["log_density"]["total_sd"] > best["total_sd"]
+    assert [each["chosen"] for each in worse["scores"]] == [True, False]
+
+
+async def test_only_a_point_has_scores(runtime: Runtime):
+    assert (await plan(runtime))["scores"] is None
+
+
+async def test_two_points_of_a_curve_may_be_chosen_by_different_scores(runtime: Runtime):
+    """By ε, whichever score is better there: the error does not rise with ε, but for the grid's own per cent."""
+    planned = await plan(runtime, mechanism={"kind": "map", "epsilon": 1.0, "score": "log_density"}, n=10**6)
+    errors = [point["total_sd"] for point in planned["curves"]["by_epsilon"]]
+    assert all(more < 1.01 * less for less, more in pairwise(errors))
+    assert errors[-1] < planned["accuracy"]["total_sd"] / 2
 
 
 async def test_a_plan_compares_with_the_other_mechanism_at_its_own_cost(runtime: Runtime):
     drawn = await plan(runtime)
-    (noisy,) = drawn["alternatives"]
+    noisy, point = drawn["alternatives"]
+    assert point["mechanism"]["kind"] == "map"
     assert noisy["mechanism"]["kind"] == "laplace"
     assert drawn["cost"]["epsilon"] * 0.99 <= noisy["epsilon"] <= drawn["cost"]["epsilon"] * (1 + 1e-6)
     back = await plan(runtime, mechanism=noisy["mechanism"])
-    (again,) = back["alternatives"]
+    again, _ = back["alternatives"]
     assert again["mechanism"]["samples"] in (19, 20), "the noise was found to within a ten-thousandth below the cost"
 
 
@@ -182,8 +218,8 @@ async def test_one_person_with_several_rows_is_offered_posterior_samples_only(ru
     unit = {"max_rows": 3}
     planned = await plan(runtime, mechanism={"kind": "auto", "epsilon": 5.0}, privacy_unit=unit, n=3_000)
     assert planned["mechanism"]["kind"] == "baps"
-    assert planned["alternatives"] == []
-    assert planned["advice"] == "the only mechanism here that fits this target"
+    assert [each["mechanism"]["kind"] for each in planned["alternatives"]] == ["map"]
+    assert planned["advice"].startswith("baps: no other mechanism gives a set of samples")
 
 
 async def test_a_plan_asked_again_is_not_computed_again(runtime: Runtime):
@@ -218,11 +254,23 @@ async def test_a_plan_that_cannot_be_read_names_the_field(
     assert refusal.value.problems[0].field == field
 
 
-async def test_only_a_trim_of_one_number_can_be_calibrated(runtime: Runtime):
-    model = {"family": "poisson", "column": "x"}
-    with pytest.raises(InvalidMechanism) as refusal:
-        await plan(runtime, model=model, columns={"x": COUNT}, calibrate="trim", target=TARGET)
-    assert refusal.value.problems[0].field == "calibrate"
+@pytest.mark.parametrize("calibrate", ["samples", "temperature", "trim"])
+@pytest.mark.parametrize("family", EVERY_FAMILY)
+async def test_every_family_is_calibrated_to_fit_and_what_is_found_can_be_planned_again(
+    runtime: Runtime, family: str, calibrate: str
+):
+    known, column = EVERY_FAMILY[family]
+    model = {"family": family, "column": "x", **known}
+    target = {"epsilon": 2.0, "delta": 1e-6}
+    mechanism: dict[str, Any] = {"kind": "baps", "samples": 2}
+    if calibrate == "samples":
+        mechanism = {"kind": "baps", "temperature": 0.01}
+    spec = {"columns": {"x": column}, "n": 2_000}
+    found = await plan(runtime, model=model, mechanism=mechanism, calibrate=calibrate, target=target, **spec)
+    assert found["target"]["fits"] is True
+    again = await plan(runtime, model=found["model"], mechanism=found["mechanism"], **spec)
+    assert again["cost"] == found["cost"]
+    assert again["cost"]["epsilon"] <= 2.0
 
 
 def test_serving_and_planning_never_load_the_sampler_of_noise():

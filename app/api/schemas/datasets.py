@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, BudgetBody
-from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Name, PageOf, Time
+from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Delta, Name, PageOf, Time
 from app.core.mechanisms import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
 
@@ -147,7 +147,7 @@ class CapBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"epsilon": 1.0, "delta": 1e-6}, {"samples": 50}]})
 
     epsilon: Annotated[float, Field(gt=0, le=1e6)] | None = None
-    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    delta: Delta | None = None
     samples: Annotated[int, Field(ge=0, le=SAMPLES_MAX)] | None = None
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 

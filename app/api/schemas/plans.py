@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from app.api.schemas.accounts import COST, BudgetBody, Cost
 from app.api.schemas.datasets import Columns
 from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, MechanismBody, ModelBody
-from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Body, Count, Name
+from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Body, Count, Delta, Name
 from app.core.schema import ROWS_PER_PERSON_MAX
 
 _TARGET: JsonDict = {"epsilon": 1.0, "delta": 1e-6}
@@ -83,7 +83,7 @@ class PlanBody(Body):
     )
     mechanism: MechanismBody
     n: int = Field(ge=1, le=PEOPLE_MAX, description="The public number of people.")
-    delta: float | None = Field(default=None, gt=0, lt=1, description="The δ at which ε is shown.")
+    delta: Delta | None = Field(default=None, description="The δ at which ε is shown.")
     target: BudgetBody | None = Field(default=None, description="What may be spent: what is missing is then found.")
     calibrate: Literal["samples", "temperature", "trim"] | None = Field(
         default=None,

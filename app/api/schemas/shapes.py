@@ -60,7 +60,14 @@ Name = Annotated[
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
 Epsilon = Annotated[float, Field(gt=0, le=1e6, description="Nats. Above the configured ceiling it is vacuous.")]
-Delta = Annotated[float, Field(gt=0, lt=1)]
+Delta = Annotated[
+    float,
+    Field(
+        gt=0,
+        json_schema_extra={"exclusiveMaximum": 1},
+        description="1 or more is vacuous, which is a refusal of its own.",
+    ),
+]
 
 
 class PageOf(Answer):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from app.core.families import Model
 from app.core.mechanisms.integer_table import table_of
 from app.core.mechanisms.mechanism import (
+    chargeable,
     check_epsilon,
     check_samples,
     clamped,
@@ -50,7 +51,7 @@ class Laplace:
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
         steps = _sensitivity(model, unit_rows)
-        once = discrete_laplace_cost(steps, noise_scale(steps, self.epsilon))
+        once = discrete_laplace_cost(steps, noise_scale(steps, chargeable(self.epsilon)))
         return ReleaseCost(
             per_sample=ZERO_COST,
             once=once,
@@ -70,7 +71,7 @@ class Laplace:
         random_bytes: Callable[[int], bytes],
     ) -> NDArray[np.float64]:
         steps = _sensitivity(model, unit_rows)
-        scale = noise_scale(steps, self.epsilon)
+        scale = noise_scale(steps, chargeable(self.epsilon))
         noisy = add_noise(clamped(model, people, unit_rows, statistic).total, scale)
         return self.from_noisy(model, people, noisy, scale, random_bytes)
 

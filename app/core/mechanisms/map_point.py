@@ -33,7 +33,7 @@ from app.core.mechanisms.integer_table import (
     mixed_table,
 )
 from app.core.mechanisms.map_simulation import PointError, log_density_error, probability_error
-from app.core.mechanisms.mechanism import check_epsilon, clamped, read_epsilon, refuse_unknown
+from app.core.mechanisms.mechanism import chargeable, check_epsilon, clamped, read_epsilon, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.orders import ORDERS
@@ -83,7 +83,7 @@ class MapPoint:
             power = likelihood_power(model, self.epsilon, people, unit_rows)
         return ReleaseCost(
             per_sample=ZERO_COST,
-            once=choice_cost(self.epsilon),
+            once=choice_cost(chargeable(self.epsilon)),
             samples=1,
             kl_sup=min(self.epsilon, self.epsilon**2 / 8),
             papers_pure=self.epsilon,
@@ -134,7 +134,7 @@ def score_errors(model: Model, epsilon: float, people: int, unit_rows: int) -> d
 
 def score_gain(epsilon: float, sensitivity: float) -> float:
     """g with 2gΔ + 4s·(1 + 2g) = ε, a little less."""
-    return (epsilon - 4 * WEIGHT_ERROR) / (2 * sensitivity + 8 * WEIGHT_ERROR) * (1 - _RELATIVE_MARGIN)
+    return (chargeable(epsilon) - 4 * WEIGHT_ERROR) / (2 * sensitivity + 8 * WEIGHT_ERROR) * (1 - _RELATIVE_MARGIN)
 
 
 def score_sensitivity(model: Model, people: int, unit_rows: int) -> float:
@@ -151,7 +151,7 @@ def likelihood_power(model: Model, epsilon: float, people: int, unit_rows: int) 
     With one row a person b is monotone and r the same on every grid. With several it may turn in between, and a finer grid
     come nearer to the turn: then p is lowered until it fits.
     """
-    allowed = epsilon - 4 * WEIGHT_ERROR
+    allowed = chargeable(epsilon) - 4 * WEIGHT_ERROR
     power = allowed / _range(model, model.grid(people * unit_rows, 1.0), unit_rows)
     for _ in range(_GRIDS_TRIED):
         widest = _range(model, model.grid(people * unit_rows, power), unit_rows)

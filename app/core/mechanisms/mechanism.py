@@ -1,6 +1,8 @@
 """What every mechanism is, and how its JSON is read."""
 
+import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,6 +55,17 @@ def check_samples(samples: int) -> None:
 def check_epsilon(epsilon: float) -> None:
     if not EPSILON_MIN <= epsilon <= EPSILON_MAX:
         raise InvalidMechanism("mechanism.epsilon", f"a number from {EPSILON_MIN:g} to {EPSILON_MAX:g}")
+
+
+def chargeable(epsilon: float) -> float:
+    """The largest double of whole 10⁻⁹ nats not above ε.
+
+    A budget of 0.7 is the double just below 0.7, kept rounded down in those units; a charge of that same double is rounded
+    up, and would not fit. What is asked for in decimals has to fit a budget written the same way.
+    """
+    units = math.floor(Fraction(epsilon) * 10**9)
+    value = units / 10**9
+    return value if Fraction(value) * 10**9 <= units else math.nextafter(value, 0.0)
 
 
 def refuse_unknown(spec: Mapping[str, Any], known: set[str]) -> None:
