@@ -164,7 +164,7 @@ def _supremum(grid: BlockGrid, ceilings: VarianceMap, starts: Array, d: Directio
         inside = _allowed(s, f, d, n)
         best = np.maximum(best, exact.at(tables(grid, s[inside], f[inside])).max(axis=0, initial=0.0))
         bounds[chosen], open_[chosen] = 0.0, False
-    return np.maximum(best, bounds.max(axis=0, initial=0.0))
+    return np.asarray(np.maximum(best, bounds.max(axis=0, initial=0.0)))
 
 
 def _members(start: Array) -> tuple[Array, Array]:
@@ -180,7 +180,8 @@ def path_bounds(ceilings: VarianceMap, starts: Array, d: Direction) -> Array:
         ends = np.sort([-step * PATH[:-1], -step * PATH[1:]], axis=0)
         reach.append((low[:, None] + ends[0], high[:, None] + ends[1]))
     tops = ceilings.largest(axis, reach[0], reach[1])
-    return np.asarray(tops @ PATH_WEIGHTS)
+    bounds: Array = np.asarray(tops @ PATH_WEIGHTS)
+    return bounds
 
 
 def _path_weights() -> Array:

@@ -9,9 +9,9 @@ nobody can have are visited too. The plane is cut into cells by the same edges o
   corner      Σ_k (p_k/p_0)·(b_k−b_0)², θ_0 the lowest point: every ratio rises with s and falls with f, so the value at
               (s₁, f₀) holds for all s ≤ s₁, f ≥ f₀; and its mirror image at the highest point
   concave     Δ²/(c·(1−10⁻⁶)), Δ the largest step of b between neighbouring points, c ≤ 1 the least fall in the slope of
-              the log-weights from point to point: it grows with s and f, so holds for all s ≥ s₀, f ≥ f₀. A table p = q·r with r log-concave and
-              q normal on the lattice crosses the tilt of q with p's mean at most twice, so is smaller in convex order:
-              Var(index) ≤ sup over tilts of Var(q), which is 1/c within 3·10⁻⁷ while c ≤ 1 (Poisson summation)
+              the log-weights from point to point, which grows with s and f: so for all s ≥ s₀, f ≥ f₀. A table p = q·r with
+              r log-concave and q normal on the lattice crosses the tilt of q with p's mean at most twice, so is smaller in
+              convex order: Var(index) ≤ sup over tilts of Var(q), 1/c within 3·10⁻⁷ while c ≤ 1 (Poisson summation)
 
 The last makes many observations harmless whatever n: the work does not depend on n.
 """

@@ -89,6 +89,19 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
     )
 
 
+@lru_cache(maxsize=256)
+def range_units(model: NetworkModel) -> int:
+    """The pure cost of one draw from many rows in units of τ·ln((1−ω)/ω): a removal and an addition count 1, a swap 2.
+
+    2⌈log₂k⌉ for a node of k levels under parents as a tree, 2(k−1) as a chain.
+    """
+    factors = []
+    for i in range(len(model.network.nodes)):
+        moves = 2.0 * deepest(model.node_splits(i))
+        factors.append(_factor(model, i, NodeTerms(*(np.full(1, moves) for _ in range(3)))))
+    return round(float(joint_maximum(factors).values[0]))
+
+
 def block_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
     """The different shapes among all blocks, which are far fewer than the blocks."""
     nodes = range(len(model.network.nodes))
@@ -132,7 +145,7 @@ def _factor(model: NetworkModel, i: int, terms: NodeTerms) -> Factor:
     """Axes: the node and its parents in increasing order, 1 where the value changes."""
     own = model.network.parents(i)
     variables = tuple(sorted((i, *own)))
-    table = np.empty((2,) * len(variables) + (COLUMNS,))
+    table = np.empty((2,) * len(variables) + terms.moved.shape)
     mine = variables.index(i)
     np.moveaxis(table, mine, 0)[0] = terms.moved
     np.moveaxis(table, mine, 0)[1] = terms.moved_changed

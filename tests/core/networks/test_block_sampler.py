@@ -1,0 +1,121 @@
+"""The sampler's tables against the exact posterior, its draws by chi-square, and its speed."""
+
+import os
+import time
+
+import mpmath
+import numpy as np
+import pytest
+
+from app.core.networks.block_grid import BlockShape, block_grid
+from app.core.networks.block_sampler import TOTAL_BITS, UNIFORM_SHARE, weight_error, whole_weights
+from app.core.networks.counts import ExactCounts, count_records
+from app.core.networks.mechanisms import NetworkBaps, NetworkMap
+from app.core.networks.network_cost import range_units, record_cost
+from tests.core.networks.test_block_costs import alarm_sized_network
+from tests.core.networks.test_record_costs import model_of
+
+
+@pytest.mark.parametrize(
+    ("rows", "s", "f", "temperature"),
+    [(3, 0, 0, 1.0), (50, 3, 40, 0.7), (10_000, 5_000, 5_000, 1.0), (10**6, 20, 999_000, 1.0), (10**6, 10**5, 3, 0.01)],
+)
+def test_weights_are_within_the_stated_error_of_the_mixed_posterior(
+    rows: int, s: int, f: int, temperature: float
+) -> None:
+    """Exact arithmetic on the model's constants, the doubles of the grid."""
+    shape = BlockShape(1.0, 2.0, 0.05, rows, temperature)
+    grid = block_grid(shape)
+    weights = whole_weights(grid, np.array([float(s)]), np.array([float(f)]))[0]
+    assert weights.sum() == 1 << TOTAL_BITS
+    assert weights.min() > 0
+    with mpmath.workdps(60):
+        columns = zip(grid.log_prior.tolist(), grid.success.tolist(), grid.failure.tolist(), strict=True)
+        logs = [mpmath.mpf(g) + s * mpmath.mpf(x) + f * mpmath.mpf(y) for g, x, y in columns]
+        top = max(logs)
+        masses = [mpmath.exp(log - top) for log in logs]
+        total = mpmath.fsum(masses)
+        share = mpmath.mpf(UNIFORM_SHARE)
+        mixed = [(1 - share) * mass / total + share / grid.size for mass in masses]
+        worst = max(
+            abs(mpmath.log(mpmath.mpf(int(w)) / (1 << TOTAL_BITS) / m)) for w, m in zip(weights, mixed, strict=True)
+        )
+    assert worst <= weight_error(shape)
+
+
+def test_draws_follow_the_tables() -> None:
+    """Chi-square of 30,000 draws of one block over its 65 points, those expected under 20 times pooled, 70 degrees at most:
+    above 150 with probability under 10⁻⁶."""
+    model = model_of((2,), ((),), 1.0, "tree", 0.05)
+    counts = ExactCounts(np.array([2, 1]), 3)
+    rng = np.random.default_rng(12)
+    samples = NetworkBaps(30_000).draw(model, 3, 1, counts, rng.bytes)
+    grid = block_grid(BlockShape(1.0, 1.0, 0.05, 3, 1.0, full=True))
+    p = grid.theta**2.5 * (1 - grid.theta) ** 1.5
+    p = (1 - UNIFORM_SHARE) * p / p.sum() + UNIFORM_SHARE / grid.size
+    observed = np.bincount(np.searchsorted(grid.theta, samples[:, 0] - 1e-12), minlength=grid.size)
+    common = 30_000 * p >= 20
+    expected = np.append(30_000 * p[common], 30_000 * p[~common].sum())
+    found = np.append(observed[common], observed[~common].sum())
+    keep = expected > 0
+    assert ((found - expected)[keep] ** 2 / np.maximum(expected[keep], 1)).sum() < 150
+    assert np.allclose(samples.sum(axis=1), 1)
+
+
+def test_means_of_levels_are_those_of_the_dirichlet_posterior() -> None:
+    """20,000 draws, 30 means against their exact values in units of 6 standard errors plus what trimming moves."""
+    model = model_of((2, 5), ((), (0,)), 2.0, "tree", 0.001)
+    rng = np.random.default_rng(3)
+    records = np.column_stack([rng.integers(0, 2, 300), rng.integers(0, 5, 300)])
+    counts = count_records(model.network, records)
+    samples = NetworkBaps(20_000).draw(model, 300, 1, counts, rng.bytes)
+    cells = counts.cells[model.network.cells(1)].reshape(2, 5) + 2.0
+    wanted = cells / cells.sum(axis=1, keepdims=True)
+    found = samples[:, model.network.cells(1)].reshape(-1, 2, 5)
+    errors = found.std(axis=0) / np.sqrt(20_000)
+    assert (np.abs(found.mean(axis=0) - wanted) < 6 * errors + 2e-4).all()
+
+
+def test_samples_stay_inside_the_public_ranges_of_their_parameters() -> None:
+    model = alarm_sized_network()
+    rng = np.random.default_rng(5)
+    records = np.column_stack([rng.integers(0, len(node.levels), 200) for node in model.network.nodes])
+    counts = count_records(model.network, records)
+    lower, upper = (np.array([getattr(p, side) for p in model.parameters]) for side in ("lower", "upper"))
+    for mechanism in (NetworkBaps(20), NetworkBaps(20, 0.1), NetworkMap(1.0), NetworkMap(3.0, "probability")):
+        samples = mechanism.draw(model, 200, 1, counts, rng.bytes)
+        assert samples.shape == (mechanism.samples, model.network.cell_count)
+        assert (samples >= lower * (1 - 1e-9)).all()
+        assert (samples <= upper * (1 + 1e-9)).all()
+
+
+def test_thousand_samples_of_500_parameters_take_well_under_a_second() -> None:
+    model = alarm_sized_network()
+    rng = np.random.default_rng(5)
+    records = np.column_stack([rng.integers(0, len(node.levels), 5_000) for node in model.network.nodes])
+    counts = count_records(model.network, records)
+    NetworkBaps(1).draw(model, 5_000, 1, counts, os.urandom)
+    started = time.process_time()
+    NetworkBaps(1_000).draw(model, 5_000, 1, counts, os.urandom)
+    spent = time.process_time() - started
+    print(f"{model.network.cell_count} cells, 1,000 samples: {spent:.3f} s")  # noqa: T201
+    assert spent < 2
+
+
+def test_map_costs_at_most_its_epsilon_and_units_follow_the_structure() -> None:
+    naive = model_of((2,) * 5, ((), (0,), (0,), (0,), (0,)), 1.0, "tree", 0.05)
+    assert range_units(naive) == 2 * 5
+    assert range_units(model_of((2, 5), ((), (0,)), 1.0, "tree", 0.05)) == 2 + 2 * 3
+    assert range_units(model_of((2, 5), ((), (0,)), 1.0, "chain", 0.05)) == 2 + 2 * 4
+    for score, people in (("log_density", 200), ("probability", 200), ("log_density", 3)):
+        cost = NetworkMap(0.9, score).cost(naive, people, 1)  # type: ignore[arg-type]
+        assert 0.3 < cost.total.pure <= 0.9 * (1 + 1e-6)
+    assert record_cost(naive, 10**5, 1, 1.0).cost.pure <= 10 * np.log(19)
+
+
+def test_counts_that_no_rows_could_give_are_drawn_as_if_they_could() -> None:
+    model = model_of((2, 3), ((), (0,)), 1.0, "tree", 0.05)
+    wild = ExactCounts(np.array([10**12, -5, 7, 7, 7, 10**9, 0, 0]), 10**12)
+    samples = NetworkBaps(5).draw(model, 20, 1, wild, np.random.default_rng(1).bytes)
+    assert np.isfinite(samples).all()
+    assert "7" not in repr(wild)
