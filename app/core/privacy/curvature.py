@@ -42,7 +42,7 @@ _BLOCK = 8
 _PARTS = 4
 _ROUNDS = 3
 _CHUNK_ELEMENTS = 120_000
-_WORK_MAX = 40_000_000
+_WORK_MAX = 24_000_000
 _OUTSIDE_MAX = 1e-15
 _NEGLIGIBLE = 1e-7
 _TINY = 1e-300
@@ -73,14 +73,16 @@ def curvature_ceiling(grid: PublicGrid, rows: int, ends: tuple[float, float]) ->
         return None
     blocks = nodes[np.arange(0, len(nodes) - 1, _BLOCK)[:, None] + np.arange(_BLOCK + 1)]
     width = _window_width(grid, rows, blocks)
-    if blocks.size * width > _WORK_MAX:
+    left_over = _WORK_MAX - blocks.size * width
+    if left_over < 0:
         return None
     found = _bound(grid, rows, blocks, width)
     for _ in range(_ROUNDS):
         tallest = np.maximum(found.left, found.right)
         worth = tallest > _NEGLIGIBLE * np.max(tallest, where=np.isfinite(tallest), initial=0.0)
         chosen = ~(found.excess <= LOOSE) & worth
-        if not chosen.any():
+        left_over -= int(chosen.sum()) * (_PARTS + 1) * width
+        if not chosen.any() or left_over < 0:
             break
         cut = np.linspace(found.starts[chosen], found.ends[chosen], _PARTS + 1, axis=1)
         found = found.replaced(chosen, _bound(grid, rows, cut, width))
