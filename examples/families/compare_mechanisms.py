@@ -9,10 +9,8 @@ expected error of `baps` (posterior samples), `laplace` (one noisy sum, then fre
 from typing import Any
 
 from app.core.families import parse_model
-from app.core.mechanisms import MapPoint, Mechanism
-from app.core.mechanisms.accuracy import expected_accuracy
 from app.core.mechanisms.calibration import Target
-from app.core.mechanisms.comparison import alternatives
+from app.core.mechanisms.comparison import Comparison, alternatives
 from app.core.schema import parse_columns
 
 COLUMNS = parse_columns(
@@ -38,13 +36,10 @@ def main() -> None:
         for people in PEOPLE:
             for epsilon in EPSILONS:
                 target = Target(epsilon, DELTA)
-                found: list[Mechanism] = [each.mechanism for each in alternatives(model, people, 1, target, None)]
-                errors = {
-                    mechanism.kind: expected_accuracy(model, mechanism, people).total_sd
-                    for mechanism in (*found, MapPoint(epsilon))
-                }
+                found = alternatives(Comparison(model, people, 1, target))
+                errors = {each.mechanism.kind: each.accuracy.limit_sd for each in found}
                 shown = "".join(f"{errors[kind]:>10.3g}" for kind in kinds)
-                print(f"{title:16}{people:>10,}{epsilon:>6g}{shown}  {found[0].kind}")
+                print(f"{title:16}{people:>10,}{epsilon:>6g}{shown}  {found[0].mechanism.kind}")
 
 
 if __name__ == "__main__":

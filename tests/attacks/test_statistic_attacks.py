@@ -14,9 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.core.families import FAMILIES, Model, parse_model
+from app.core.families.sums import SumLaw
 from app.core.mechanisms import Baps, Laplace, MapPoint, Mechanism
 from app.core.mechanisms import integer_table as table_module
+from app.core.mechanisms import laplace as laplace_module
 from app.core.mechanisms.integer_table import integer_table
+from app.core.mechanisms.map_point import SCORES
 from app.core.schema import PrivacyUnit, parse_columns
 from app.core.statistics import ExactStatistic
 from app.errors import InvalidRows
@@ -83,6 +86,23 @@ def test_every_point_of_the_grid_is_reachable_from_every_dataset(family: str) ->
         assert min(weights) * grid.size * 2**25 > cumulative[-1]
 
 
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_every_point_can_be_chosen_from_every_dataset_and_none_gives_it_away(family: str, score: Any) -> None:
+    """`map`: the same points for all neighbours, each with its share of the uniform table, ratios within e^ε."""
+    model, mechanism = build(family, typical=True), MapPoint(2.0, score)
+    tables = []
+    for statistic in neighbours(model)[:-2]:
+        theta, table = mechanism.table(model, PEOPLE, 1, statistic)
+        cumulative = table.cumulative[: len(theta)]
+        weights = [after - before for before, after in itertools.pairwise([0, *cumulative])]
+        assert min(weights) * len(theta) * 2**25 > cumulative[-1]
+        tables.append((theta, [math.log(weight) - math.log(cumulative[-1]) for weight in weights]))
+    assert len({tuple(theta.tolist()) for theta, _ in tables}) == 1
+    first, last = tables[3][1], tables[4][1]  # one record moved from one end of its range to the other
+    assert max(abs(a - b) for a, b in zip(first, last, strict=True)) <= 2.0
+
+
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_work_of_a_fit_is_the_same_for_every_dataset(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Operation counts, not clocks: random bytes asked for, exponentials taken, entries in the searched table."""
@@ -107,14 +127,32 @@ def test_work_of_a_fit_is_the_same_for_every_dataset(family: str, monkeypatch: p
     assert len(sizes) == 1
 
 
-def test_laplace_asks_for_as_many_random_bytes_whatever_the_noisy_sum() -> None:
-    model = build("poisson", typical=True)
-    asked = set()
-    for noisy in (-(10**6), 0, 700, 10**6):
+@pytest.mark.parametrize(
+    ("family", "people"), [*((family, PEOPLE) for family in sorted(FAMILIES)), ("poisson", 20_000), ("pareto", 5_000)]
+)
+def test_laplace_does_the_same_work_whatever_the_data(
+    family: str, people: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random bytes asked for and densities evaluated, exact sums and quadrature: neither the sum nor the noise shows."""
+    model = build(family, typical=True)
+    densities: list[tuple[int, ...]] = []
+    real = SumLaw.log_density
+
+    def counted(self: SumLaw, total: Any, theta: Any, records: int) -> Any:
+        densities.append(np.broadcast_shapes(np.shape(total), np.shape(theta)))
+        return real(self, total, theta, records)
+
+    monkeypatch.setattr(SumLaw, "log_density", counted)
+    seen = set()
+    largest = people * model.statistic.steps
+    for total, noise in itertools.product((0, largest // 3, largest), (0, 10**6)):
+        densities.clear()
         source = CountedBytes(0)
-        Laplace(25, 1.0).from_noisy(model, PEOPLE, noisy, 40.0, source)
-        asked.add(tuple(source.asked))
-    assert asked == {(25 * 32,)}
+        monkeypatch.setattr(laplace_module, "add_noise", lambda value, scale, noise=noise: value + noise)
+        Laplace(25, 1.0).draw(model, people, 1, ExactStatistic(total, people), source)
+        seen.add((tuple(source.asked), tuple(densities)))
+    assert len(seen) == 1
+    assert next(iter(seen))[0] == (25 * 32,)
 
 
 def test_private_values_do_not_print() -> None:
@@ -209,6 +247,36 @@ def test_order_chunks_and_threads_cannot_change_a_sum_of_reals(family: str, tmp_
     assert len(seen) == 1
     floating = {sum(source.sample(cells, len(cells))) for _ in range(20)}
     assert len(floating) > 1  # what the lattice is for
+
+
+@pytest.mark.parametrize("family", ["normal_mean", "laplace"])
+def test_an_offset_of_two_to_the_fifty_changes_no_sum_and_no_sample(
+    family: str, tmp_path: Path, store: UploadStore
+) -> None:
+    """Far from zero a double has steps of ¼, and running sums round differently in every order; ours is one integer."""
+    low = 2.0**50
+    columns = parse_columns({"x": {"type": "real", "lower": low, "upper": low + 2**24}})
+    known = {"normal_mean": {"sd": 1e5, "prior": {"kind": "uniform"}}, "laplace": {"location": low}}
+    model = parse_model({"family": family, "column": "x", **known[family]}, columns)
+    source = random.Random(2)
+    cells = [low + 16 * source.randrange(2**20) + 0.25 for _ in range(3_001)]
+    sums, samples = set(), set()
+    for group in (7, 1_000, 10_000):
+        source.shuffle(cells)
+        path = tmp_path / "rows.parquet"
+        pq.write_table(pa.table({"x": cells}), path, row_group_size=group)
+        for threads in (1, 4):
+            found = compute(
+                path, sniff(path), columns, PrivacyUnit(), model.statistic, KEY, uploads=store,
+                limits=Limits(threads=threads),
+            )  # fmt: skip
+            sums.add((found.total, found.rows))
+            samples.add(Baps(5).draw(model, len(cells), 1, found, CountedBytes(3)).tobytes())
+    assert len(sums) == len(samples) == 1
+    if family == "normal_mean":
+        exact = sum(int(cell - low) // 16 for cell in cells)  # a step of the lattice is 16: the quarter is rounded away
+        assert sums == {(exact, len(cells))}
+    assert len({sum(source.sample(cells, len(cells))) for _ in range(20)}) > 1
 
 
 def test_a_whole_release_over_dates_draws_from_the_same_points_whatever_the_rows(
