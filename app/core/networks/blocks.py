@@ -8,7 +8,8 @@ s, f ≥ 0 with s + f ≤ n before and after the move of KL and of every D_α; e
   refine   the rectangles with the highest bounds are replaced by exact values at their counts, while that is cheap
 
 The pure cost is exact for every n: D_∞(v → v+d) = log E_v e^b − min b, and posteriors rise with s and fall with f in the
-likelihood-ratio order, so the expectation is largest at an end. The empty block is not always the worst (PRIVACY §4).
+likelihood-ratio order, so the expectation is largest at an end. Total variation is at most √(KL/2) (Pinsker), tanh(ρ/4) for
+log-ratios of range ρ, and 1 − e^{−D_∞}. The empty block is not always the worst (PRIVACY §4).
 """
 
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ def block_terms(shape: BlockShape) -> BlockTerms:
         pure = min(reach, _pure(grid, n, d) + _RELATIVE * reach)
         rows[i, KL], rows[i, CURVE] = min(figures[0], pure), np.minimum(figures[1:], pure)
         rows[i, PURE], rows[i, RANGE] = pure, reach
-        rows[i, DISTANCE] = min(np.sqrt(rows[i, KL] / 2), np.tanh(reach / 4), np.tanh(pure / 2))
+        rows[i, DISTANCE] = min(np.sqrt(rows[i, KL] / 2), np.tanh(reach / 4), -np.expm1(-pure))
     if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
     return BlockTerms(rows, exact, grid.size)

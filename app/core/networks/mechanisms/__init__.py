@@ -1,6 +1,6 @@
 """Mechanisms on networks, all ending in samples of every conditional probability. A file here and a line below."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from app.core.networks.model import NetworkModel
 from app.errors import InvalidMechanism
 
 
-class NetworkMechanism(Protocol):
+class NetworkMechanism(Hashable, Protocol):
     """The shape of every mechanism, with counts for a statistic. `cost` uses public numbers only."""
 
     @property
