@@ -81,7 +81,7 @@ async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
     except (Unavailable, asyncio.CancelledError):
         with contextlib.suppress(Unavailable):
             async with runtime.database.write() as connection:
-                await releases.postpone(connection, release.id, token, runtime.clock() + RETRY_US)
+                await releases.give_back(connection, release.id, token, runtime.clock() + RETRY_US)
         raise
     except (LeaseLost, IntegrityFailure):
         raise

@@ -17,6 +17,8 @@ from app.ledger.canonical import canonical_json
 from app.storage.paging import Page, newest_first, page_of
 from app.storage.tables import releases
 
+NOBODY = "given back"
+
 
 @dataclass(frozen=True, slots=True)
 class Release:
@@ -144,8 +146,16 @@ async def withdraw(connection: AsyncConnection, release_id: str, token: str, rea
     )
 
 
+async def give_back(connection: AsyncConnection, release_id: str, token: str, until_us: int) -> bool:
+    """Nobody's from now on, to be claimed again after `until_us`.
+
+    Written as the end of a lease and not as a due time: a clock moved back voids the one and would wait for the other.
+    """
+    return await _change(connection, release_id, token, lease_token=NOBODY, lease_until_us=until_us)
+
+
 async def postpone(connection: AsyncConnection, release_id: str, token: str, due_us: int) -> bool:
-    """Give the lease back, to be claimed again from `due_us` on: a retry, or the wait for a public tick."""
+    """Give the lease back, to be claimed again from `due_us` on: the wait for a public tick."""
     return await _change(connection, release_id, token, due_us=due_us, lease_token=None, lease_until_us=None)
 
 

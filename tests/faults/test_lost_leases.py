@@ -8,6 +8,7 @@ import structlog
 
 from app.services.run_release import run_next_release
 from app.services.runtime import Runtime
+from app.storage.releases import NOBODY
 from tests.faults.paused_source import WAIT_S, PausedSource, pause_first_reader
 from tests.services.world import SECOND_US, World, kinds_of, upload_files
 
@@ -123,7 +124,26 @@ async def test_a_worker_told_to_stop_gives_its_release_back(world: World, monkey
         await task
     pause.go.set()
     released = await world.release(requested.id)
-    assert (released.status, released.stage, released.lease_token) == ("pending", "reading", None)
+    assert (released.status, released.stage, released.lease_token) == ("pending", "reading", NOBODY)
     assert await run_next_release(later(world.runtime, 3))
+    assert kinds_of(await world.entries(dataset), requested.id) == ["reserve", "commit"]
+    assert await world.verified()
+
+
+async def test_a_release_given_back_does_not_wait_for_a_clock_that_was_moved_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """A worker stops in good order, the clock goes back an hour, the next worker starts: nobody waits for an hour."""
+    pause = pause_first_reader(monkeypatch)
+    dataset = await world.dataset()
+    requested = await world.request(dataset)
+    task = await sleeping_worker(world.runtime, pause)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    pause.go.set()
+    assert not await run_next_release(world.runtime)
+    assert await run_next_release(later(world.runtime, -3600))
+    assert (await world.release(requested.id)).status == "published"
     assert kinds_of(await world.entries(dataset), requested.id) == ["reserve", "commit"]
     assert await world.verified()
