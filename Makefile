@@ -25,7 +25,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-fast lint format types openapi openapi-drift bench check lock clean
+.PHONY: help setup run test test-fast test-faults lint format types openapi openapi-drift bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,12 @@ test: setup ## Run the whole suite, on SQLite and on throw-away PostgreSQL and R
 
 test-fast: setup ## Run the suite without the tests marked slow
 	$(BIN)/pytest -n 2 -q -m "not slow" $(ARGS)
+
+test-faults: setup ## Play 200 rounds of faults and 1,000 sequences an engine (FAULT_SEED=7 repeats a run; ARGS adds options)
+	@seed=$${FAULT_SEED:-$$(date +%s)}; echo "FAULT_SEED=$$seed"; \
+	POSTERN_FAULT_ROUNDS=$${POSTERN_FAULT_ROUNDS:-200} POSTERN_FAULT_SEED=$$seed \
+	POSTERN_FAULT_SEQUENCES=$${POSTERN_FAULT_SEQUENCES:-1000} \
+	$(BIN)/pytest -n 2 -q -rP tests/faults tests/end_to_end/test_charges_from_eight_processes.py --hypothesis-seed=$$seed $(ARGS)
 
 lint: setup ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
