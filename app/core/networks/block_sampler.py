@@ -16,15 +16,17 @@ P̃ ≤ P·e^{2s}, Q̃ ≥ Q·e^{−2s}: every block whose tables differ between
 Work depends on the network, K and N only.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.families.exponential import GRID_POINTS_MAX
 from app.core.networks.block_grid import BlockGrid, BlockShape, block_grid
 from app.core.networks.model import NetworkModel
-from app.core.networks.network_cost import node_shapes
+from app.core.networks.network_cost import DETAILED_SHAPES_MAX, node_shapes
 from app.core.networks.splits import level_probabilities, side_totals
 from app.core.privacy.cost import Cost
 from app.core.privacy.orders import ORDERS
@@ -56,9 +58,21 @@ def weight_error(shape: BlockShape) -> float:
     size = float(
         np.abs(grid.log_prior).max() + shape.rows * max(np.abs(grid.success).max(), np.abs(grid.failure).max())
     )
-    points = float(grid.size)
+    return _error(size, float(grid.size))
+
+
+def _error(size: float, points: float) -> float:
     rounding = points * 2.0**-63 / UNIFORM_SHARE + points**2 * 2.0**-63 + points * 2.0**-47
     return 2.0**-50 * size + rounding + 2.0**-46
+
+
+def largest_error(shapes: list[BlockShape]) -> float:
+    """`weight_error` of all shapes; of those beyond the first few from the largest a grid can be, without building it."""
+    errors = [weight_error(shape) for shape in shapes[:DETAILED_SHAPES_MAX]]
+    for shape in shapes[DETAILED_SHAPES_MAX:]:
+        size = (shape.alpha + shape.beta + 1 + shape.rows * shape.temperature) * -math.log(shape.trim)
+        errors.append(_error(size, float(GRID_POINTS_MAX)))
+    return max(errors)
 
 
 def with_slack(cost: Cost, touched: int, error: float) -> Cost:

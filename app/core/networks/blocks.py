@@ -12,6 +12,7 @@ likelihood-ratio order, so the expectation is largest at an end. Total variation
 log-ratios of range ρ, and 1 − e^{−D_∞}. The empty block is not always the worst (PRIVACY §4).
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -88,6 +89,17 @@ def block_terms(shape: BlockShape) -> BlockTerms:
     if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
     return BlockTerms(rows, exact, grid.size)
+
+
+def range_terms(shape: BlockShape) -> BlockTerms:
+    """Bounded range alone, without a grid: pure τ·ln((1−ω)/ω), twice that for a swap, and min(ρ, α·ρ²/8)."""
+    odds = shape.temperature * math.log((1 - shape.trim) / shape.trim) * (1 + _RELATIVE)
+    rows = np.empty((len(DIRECTIONS), COLUMNS))
+    for i, d in enumerate(DIRECTIONS):
+        reach = odds * (2 if d in SWAP else 1)
+        rows[i, KL], rows[i, CURVE] = min(reach, reach**2 / 8), np.minimum(reach, _ORDERS * reach**2 / 8)
+        rows[i, PURE], rows[i, RANGE], rows[i, DISTANCE] = reach, reach, math.tanh(reach / 4)
+    return BlockTerms(rows, exact=False, grid_points=0)
 
 
 def _swaps(shape: BlockShape) -> tuple[Array, bool]:

@@ -12,6 +12,7 @@ is the largest sum over pairs of levels, and the cost of a record the largest su
 `joint_maximum` (PRIVACY §4 adds the nodes' largest, which is more: a child swaps only while its parents stay).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,16 +20,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.networks.block_grid import BlockShape
-from app.core.networks.blocks import ADD, COLUMNS, CURVE, DISTANCE, KL, PURE, RANGE, REMOVE, SWAP, block_terms
+from app.core.networks.blocks import (
+    ADD,
+    COLUMNS,
+    CURVE,
+    DISTANCE,
+    KL,
+    PURE,
+    RANGE,
+    REMOVE,
+    SWAP,
+    BlockTerms,
+    block_terms,
+    range_terms,
+)
 from app.core.networks.joint_maximum import Factor, joint_maximum
 from app.core.networks.model import NetworkModel
-from app.core.networks.splits import FAILURE, LEAF, SUCCESS, deepest
+from app.core.networks.splits import FAILURE, LEAF, SUCCESS, Split, deepest
 from app.core.privacy.cost import Cost
 from app.core.privacy.orders import ORDERS
 
 Array = NDArray[np.float64]
 Rows = list[Array]
 
+DETAILED_SHAPES_MAX = 48
+"""Different blocks whose costs are certified one by one, a tenth of a second each; any more are charged by their range."""
 _SIDES = (SUCCESS, FAILURE)
 _ROUNDING = 1e-12
 
@@ -69,14 +85,18 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
     Several rows a person: k times the range of one record bounds the range of all of them together, whether they are
     replaced, added or removed, so the pure cost is k·r and the curve min(k·r, α·(k·r)²/8); nothing finer is claimed.
     """
-    network = model.network
     rows = people * unit_rows
-    terms = [node_terms(model, i, rows, unit_rows, temperature) for i in range(len(network.nodes))]
+    known = terms_of_shapes(block_shapes(model, rows, unit_rows, temperature))
+    terms = [
+        node_terms(
+            model.node_splits(i), [known[shape] for shape in node_shapes(model, i, rows, unit_rows, temperature)]
+        )
+        for i in range(len(model.network.nodes))
+    ]
     largest = joint_maximum([_factor(model, i, terms[i]) for i in range(len(terms))])
     figures = largest.values * (1 + _ROUNDING)
     single = np.max([_one_attribute(model, i, terms) for i in range(len(terms))], axis=0) * (1 + _ROUNDING)
     touched = 2 * unit_rows * sum(deepest(model.node_splits(i)) for i in range(len(terms)))
-    blocks = [block_terms(shape) for shape in block_shapes(model, rows, unit_rows, temperature)]
     return RecordCost(
         cost=_cost(figures, unit_rows),
         attribute=_cost(single, unit_rows),
@@ -84,8 +104,8 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
         range_pure=float(figures[RANGE]) * unit_rows,
         distance=float(figures[DISTANCE]) * unit_rows,
         touched=touched,
-        exact=unit_rows == 1 and largest.exact and all(block.exact for block in blocks),
-        grid_points=max(block.grid_points for block in blocks),
+        exact=unit_rows == 1 and largest.exact and all(block.exact for block in known.values()),
+        grid_points=max(block.grid_points for block in known.values()),
     )
 
 
@@ -103,10 +123,19 @@ def range_units(model: NetworkModel) -> int:
 
 
 def block_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
-    """The different shapes among all blocks, which are far fewer than the blocks."""
-    nodes = range(len(model.network.nodes))
-    found = {shape: None for i in nodes for shape in node_shapes(model, i, rows, unit_rows, temperature)}
-    return list(found)
+    """The different shapes among all blocks, which are far fewer than the blocks; those of most nodes first."""
+    found: dict[BlockShape, int] = {}
+    for i in range(len(model.network.nodes)):
+        for shape in node_shapes(model, i, rows, unit_rows, temperature):
+            found[shape] = found.get(shape, 0) + 1
+    return sorted(found, key=lambda shape: -found[shape])
+
+
+def terms_of_shapes(shapes: list[BlockShape]) -> dict[BlockShape, BlockTerms]:
+    return {
+        shape: block_terms(shape) if place < DETAILED_SHAPES_MAX else range_terms(shape)
+        for place, shape in enumerate(shapes)
+    }
 
 
 def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
@@ -118,10 +147,8 @@ def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperat
     ]
 
 
-def node_terms(model: NetworkModel, i: int, rows: int, unit_rows: int, temperature: float) -> NodeTerms:
+def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
     """From the leaves up: the best continuation below either side of every split."""
-    splits = model.node_splits(i)
-    blocks = [block_terms(shape) for shape in node_shapes(model, i, rows, unit_rows, temperature)]
     none = np.zeros(COLUMNS)
     remove, add, both, changed = ([none] * len(splits) for _ in range(4))
 

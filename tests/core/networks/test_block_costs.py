@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from app.core.families.bernoulli import bernoulli
 from app.core.networks.block_grid import BlockShape, block_grid
-from app.core.networks.blocks import CURVE, DIRECTIONS, KL, PURE, SWAP, block_terms
+from app.core.networks.blocks import CURVE, DIRECTIONS, KL, PURE, SWAP, block_terms, range_terms
 from app.core.networks.curvature import AXES, RangeMaximum, VarianceMap, plane_edges
 from app.core.networks.model import NetworkModel
-from app.core.networks.network_cost import record_cost
+from app.core.networks.network_cost import DETAILED_SHAPES_MAX, record_cost
 from app.core.networks.structure import Node, build_network
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
@@ -142,6 +142,18 @@ def test_plan_of_a_network_of_500_parameters_takes_under_a_second() -> None:
     first = time.thread_time() - started
     print(f"{model.network.cell_count} cells: {first:.2f} s, ε at 10⁻⁶ {cost.cost.epsilon(1e-6):.1f}")  # noqa: T201
     assert first < 2
+
+
+def test_more_kinds_of_blocks_than_are_certified_one_by_one_are_charged_by_their_range_in_bounded_time() -> None:
+    nodes = [Node(f"n{i:03d}", ("0", "1"), (), (1 + i / 1_000, 1.0)) for i in range(300)]
+    few, many = (NetworkModel("network", build_network(part)) for part in (nodes[:DETAILED_SHAPES_MAX], nodes))
+    started = time.thread_time()
+    cost = record_cost(many, 30, 1, 1.0)
+    assert time.thread_time() - started < 10
+    extra = (300 - DETAILED_SHAPES_MAX) * 2 * np.log(19)
+    assert cost.cost.pure == pytest.approx(record_cost(few, 30, 1, 1.0).cost.pure + extra, rel=1e-6)
+    for shape in SHAPES:
+        assert (range_terms(shape).rows >= block_terms(shape).rows * (1 - 1e-9)).all()
 
 
 def test_cost_of_a_record_is_at_most_the_sum_over_nodes_and_at_least_one_attribute() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.core.mechanisms.baps import TEMPERATURE_MIN
 from app.core.mechanisms.mechanism import check_samples, read_samples, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.core.networks.block_sampler import Settings, draw_network, weight_error, with_slack
+from app.core.networks.block_sampler import Settings, draw_network, largest_error, with_slack
 from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.model import NetworkModel
 from app.core.networks.network_cost import RecordCost, block_shapes, record_cost
@@ -40,11 +40,12 @@ class NetworkBaps:
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         record = record_cost(model, people, unit_rows, self.temperature)
+        shapes = block_shapes(model, people * unit_rows, unit_rows, self.temperature)
         papers = 2 * self.samples * self.temperature * math.log(1 / model.trim) * unit_rows
         return ReleaseCost(
             per_sample=draw_cost(model, people, unit_rows, self.temperature),
             samples=self.samples,
-            kl_sup=record.kl_sup,
+            kl_sup=record.kl_sup + 4 * record.touched * largest_error(shapes),
             papers_pure=papers,
             method=method_of(record, unit_rows),
             grid_points=record.grid_points,
@@ -68,11 +69,11 @@ class NetworkBaps:
         return draw_network(model, Settings(rows, unit_rows, self.temperature, self.samples), cells, random_bytes)
 
 
-def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float, extra_error: float = 0.0) -> Cost:
+def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> Cost:
     """One draw, with the sampler's slack in every block one person can touch."""
     record = record_cost(model, people, unit_rows, temperature)
     shapes = block_shapes(model, people * unit_rows, unit_rows, temperature)
-    return with_slack(record.cost, record.touched, max(map(weight_error, shapes)) + extra_error)
+    return with_slack(record.cost, record.touched, largest_error(shapes))
 
 
 def method_of(record: RecordCost, unit_rows: int) -> str:

@@ -29,7 +29,7 @@ from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.integer_noise import AddNoise, add_noise, moved_cost
 from app.core.networks.mechanisms.laplace import posterior_draws
 from app.core.networks.model import NetworkModel
-from app.core.networks.network_cost import block_shapes
+from app.core.networks.network_cost import DETAILED_SHAPES_MAX, block_shapes
 from app.core.privacy.cost import ZERO_COST
 from app.errors import InvalidMechanism, InvalidModel
 
@@ -69,7 +69,7 @@ class NetworkFourier:
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         total, largest = sensitivity(model, unit_rows)
         once = moved_cost(total, largest, self.scale(model, unit_rows))
-        shapes = block_shapes(model, people * unit_rows, unit_rows, 1.0)
+        shapes = block_shapes(model, people * unit_rows, unit_rows, 1.0)[:DETAILED_SHAPES_MAX]
         exact = binary_characters(model).odd_exact and unit_rows == 1
         return ReleaseCost(
             per_sample=ZERO_COST,

@@ -20,7 +20,7 @@ from app.core.networks.block_sampler import Settings, draw_network
 from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.integer_noise import AddNoise, add_noise, moved_cost
 from app.core.networks.model import NetworkModel
-from app.core.networks.network_cost import block_shapes
+from app.core.networks.network_cost import DETAILED_SHAPES_MAX, block_shapes
 from app.core.privacy.cost import ZERO_COST
 
 Array = NDArray[np.float64]
@@ -98,7 +98,10 @@ def posterior_draws(
 
 
 def _grid_points(model: NetworkModel, people: int, unit_rows: int) -> int:
-    return max(block_grid(shape).size for shape in block_shapes(model, people * unit_rows, unit_rows, 1.0))
+    return max(
+        block_grid(shape).size
+        for shape in block_shapes(model, people * unit_rows, unit_rows, 1.0)[:DETAILED_SHAPES_MAX]
+    )
 
 
 def parse_network_laplace(spec: Mapping[str, Any]) -> NetworkLaplace:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from app.core.mechanisms.map_point import SCORES, Score
 from app.core.mechanisms.mechanism import check_epsilon, read_epsilon, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.core.networks.block_sampler import Settings, draw_network, weight_error, with_slack
+from app.core.networks.block_sampler import Settings, draw_network, largest_error, with_slack
 from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.mechanisms.baps import draw_cost, method_of
 from app.core.networks.model import NetworkModel
@@ -110,7 +110,7 @@ class NetworkMap:
     def _probability_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
         """A probability in error by 2s of itself moves its weight by 2·g·s more."""
         record = record_cost(model, people, unit_rows, 1.0)
-        error = max(map(weight_error, block_shapes(model, people * unit_rows, unit_rows, 1.0)))
+        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0))
         error *= 1 + 2 * self.gain(model, people, unit_rows)
         epsilon = self.epsilon
         curve = tuple(min(epsilon, order * epsilon**2 / 8) for order in ORDERS)
