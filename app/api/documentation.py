@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from app.api.problems import MEDIA_TYPE, PROBLEMS
 
 ANYONE = ("unavailable", "internal")
-KEY = (*ANYONE, "unauthenticated", "key_revoked", "key_expired", "rate_limited")
+KEY = (*ANYONE, "unauthenticated", "key_revoked", "key_expired", "rate_limited", "ledger_untrusted")
 ROLE = (*KEY, "forbidden")
 PARAMETERS = ("invalid_request",)
 JSON = ("malformed_body", "payload_too_large", "unsupported_format", "invalid_request")

@@ -38,7 +38,7 @@ async def check_ledger_on_start(runtime: Runtime) -> None:
         distrust(runtime, fault, found.acts)
         return
     signed = found.stored.signed
-    if signed is None and found.stored.head != GENESIS:
+    if signed is None:
         await sign_again(runtime, "adopted", "first start with a key: the whole chain was verified")
     elif signed is not None and signed.key_id != runtime.notary.keys.signing.id:
         await sign_again(runtime, "rotated", f"signed by {signed.key_id} before")
@@ -76,7 +76,8 @@ async def sign_again(runtime: Runtime, kind: ActKind, reason: str) -> None:
         ledger = new_ledger_id() if stored.signed is None else stored.signed.ledger
         signed = own.sign_head(ledger, stored.head, runtime.clock())
         await sign_stored(connection, signed)
-        await ledger_heads.record_act(connection, own, kind, signed, actor="start", reason=reason)
+        if stored.head != GENESIS:
+            await ledger_heads.record_act(connection, own, kind, signed, actor="start", reason=reason)
     log.info("head signed", kind=kind, sequence=signed.head.sequence, key=own.id)
 
 
