@@ -81,10 +81,12 @@ class Limit:
             return self._spend_own(purse, now)
         if now - purse.leased_at > LEASE_S:
             purse.leased = 0
-        if purse.leased < 1 and now >= purse.closed_until:
+        while purse.leased < 1 and now >= purse.closed_until:
+            # Again if others took all of it: only an empty shared bucket, which closes the purse, is a reason to refuse.
             await asyncio.shield(self._refill(subject, purse))
-            if self._monotonic() < purse.alone_until:
-                return self._spend_own(purse, self._monotonic())
+            now = self._monotonic()
+            if now < purse.alone_until:
+                return self._spend_own(purse, now)
         if purse.leased < 1:
             raise self._refusal(max(purse.closed_until - self._monotonic(), 0.0))
         purse.leased -= 1

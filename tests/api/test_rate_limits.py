@@ -171,6 +171,19 @@ async def test_ten_thousand_warm_requests_cost_a_few_dozen_round_trips():
     await limit.close()
 
 
+async def test_a_crowd_at_a_full_bucket_is_admitted_however_small_the_first_handful(redis_server: ValkeyServer):
+    """Fifty at once in each of two processes, all within the burst: nobody is refused for a handful that was too small."""
+    redis_server.flush()
+    caches = [open_cache(redis_server.url) for _ in range(2)]
+    limits = [Limit(Policy("requests", per_s=5000.0, burst=10_000), cache, time.monotonic) for cache in caches]
+    crowd = [limit.spend("key") for limit in limits for _ in range(50)]
+    told = await asyncio.gather(*crowd, return_exceptions=True)
+    assert [outcome for outcome in told if isinstance(outcome, Exception)] == []
+    for limit, cache in zip(limits, caches, strict=True):
+        await limit.close()
+        await cache.close()
+
+
 async def test_a_lease_not_spent_in_time_is_lost():
     clock, cache = Clock(), CountingCache()
     limit = Limit(Policy("requests", per_s=100.0, burst=1000), cache, clock)  # type: ignore[arg-type]
