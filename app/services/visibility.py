@@ -56,12 +56,13 @@ def require_published(release: Release, now_us: int) -> None:
         raise ReleaseWithdrawn("this release was withdrawn; it has no samples")
     if release.status == "published":
         return
-    leased = release.lease_until_us is not None and release.lease_until_us > now_us
-    due_us = now_us if leased else max(release.due_us, now_us)
+    until_us = release.lease_until_us or 0
+    leased = until_us > now_us and release.lease_token != releases.NOBODY
+    due_us = now_us if leased else max(release.due_us, until_us, now_us)
     raise ReleaseNotReady(
         "this release is still pending: " + ("a worker is on it" if leased else "it waits for a worker"),
         retry_after_s=max(1, -(-(due_us - now_us) // 1_000_000)),
-        lease_expires_us=release.lease_until_us if leased else None,
+        lease_expires_us=until_us if leased else None,
         next_attempt_us=None if leased else due_us,
     )
 

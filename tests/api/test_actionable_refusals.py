@@ -8,6 +8,7 @@ import httpx
 from sqlalchemy import update
 
 from app.services.run_release import run_next_release
+from app.storage.releases import NOBODY
 from app.storage.tables import releases
 from tests.services.world import MODEL, SECOND_US, Person, World, over_http, rows
 
@@ -89,6 +90,10 @@ async def test_a_pending_release_says_when_to_look_again(world: World):
     await set_times(world, pending, due_us=now_us + 90 * SECOND_US, lease_token=None, lease_until_us=None)
     postponed = await post(world, world.boss, path, question)
     assert 60 <= int(postponed.headers["retry-after"]) <= 90
+    await set_times(world, pending, due_us=0, lease_token=NOBODY, lease_until_us=now_us + 90 * SECOND_US)
+    given_back = await post(world, world.boss, path, question)
+    assert 60 <= int(given_back.headers["retry-after"]) <= 90
+    assert given_back.json()["lease_expires_at"] is None
     await set_times(world, pending, due_us=0, lease_token=None, lease_until_us=None)
     assert await run_next_release(world.runtime)
     assert (await post(world, world.boss, path, question)).status_code == 200
