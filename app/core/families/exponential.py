@@ -28,6 +28,7 @@ Direction = tuple[int, int]
 GRID_POINTS_MAX = 2**16
 GRID_POINTS_MIN = 65
 POINTS_PER_SD = 6
+STEEPEST = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +110,10 @@ def grid_size(width: float, curvature: float, end_bend: float = 0.0) -> int:
     one cut off by an end of the range, e^{−sx − cx²/2}, at most 0.029·h²c; a pure exponential has none, the ratio of mass
     to middle being the same in every cell. Six keeps 0.029/6² under 10⁻³.
 
-    Cut off, a posterior bends more the steeper it is, by `end_bend` for each unit of s, until s = 1/h and one cell holds
-    most of it: hence c = curvature + end_bend·6·√c, solved for √c.
+    Cut off, a posterior bends more the steeper it is, by `end_bend` for each unit of s, until s = 1¼/h and one cell holds
+    most of it: hence c = curvature + end_bend·1¼·6·√c, solved for √c.
     """
-    steep = POINTS_PER_SD * end_bend / 2
+    steep = STEEPEST * POINTS_PER_SD * end_bend / 2
     root = steep + math.sqrt(steep**2 + curvature)
     wanted = math.ceil(POINTS_PER_SD * width * root)
     return min(max(wanted, GRID_POINTS_MIN), GRID_POINTS_MAX)

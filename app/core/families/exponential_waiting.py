@@ -18,4 +18,4 @@ def parse_exponential(spec: Mapping[str, Any], columns: Mapping[str, Column]) ->
     if lower < 0:
         raise InvalidModel("model.column", "a column with lower bound 0 or more")
     statistic = real_statistic(column, "identity", 0.0, lower, upper)
-    return rate_model(fields, statistic, name="rate", power=1.0, typical=(2 / upper, 20 / upper))
+    return rate_model(fields, statistic, name="rate", power=1.0, typical=(4 / upper, 20 / upper))

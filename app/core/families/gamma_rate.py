@@ -19,5 +19,5 @@ def parse_gamma(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Natur
     if lower < 0:
         raise InvalidModel("model.column", "a column with lower bound 0 or more")
     statistic = real_statistic(column, "identity", 0.0, lower, upper)
-    typical = (2 * shape / upper, 20 * shape / upper)
+    typical = (4 * shape / upper, 20 * shape / upper)
     return rate_model(fields, statistic, name="rate", power=shape, typical=typical, known=(("shape", shape),))

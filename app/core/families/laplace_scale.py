@@ -20,7 +20,7 @@ def parse_laplace(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Nat
         raise InvalidModel("model.location", "a number inside the column's bounds")
     farthest = max(location - lower, upper - location)
     statistic = real_statistic(column, "absolute", location, 0.0, farthest)
-    typical = (2 / farthest, 20 / farthest)
+    typical = (4 / farthest, 20 / farthest)
     return rate_model(
         fields, statistic, name="inverse_scale", power=1.0, typical=typical, known=(("location", location),)
     )

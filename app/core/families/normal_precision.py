@@ -20,5 +20,5 @@ def parse_normal_precision(spec: Mapping[str, Any], columns: Mapping[str, Column
         raise InvalidModel("model.mean", "a number inside the column's bounds")
     farthest = max(mean - lower, upper - mean)
     statistic = real_statistic(column, "square", mean, 0.0, farthest**2 / 2)
-    typical = ((farthest / 2) ** -2, (farthest / 10) ** -2)
+    typical = ((farthest / 3) ** -2, (farthest / 10) ** -2)
     return rate_model(fields, statistic, name="precision", power=0.5, typical=typical, known=(("mean", mean),))

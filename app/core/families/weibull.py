@@ -23,5 +23,5 @@ def parse_weibull(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Nat
             "model.shape", f"at most {SHAPE_MAX:g}, on a column from 0 up with upper^shape in 1e-12 … 1e12"
         )
     statistic = real_statistic(column, "power", shape, lower**shape, upper**shape)
-    typical = ((upper / 2) ** -shape, (upper / 10) ** -shape)
+    typical = (4 * upper**-shape, max(20.0, 10**shape) * upper**-shape)
     return rate_model(fields, statistic, name="rate", power=1.0, typical=typical, known=(("shape", shape),))
