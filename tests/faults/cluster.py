@@ -31,12 +31,13 @@ class Role:
 class Cluster:
     """On SQLite one process serves and draws; on PostgreSQL one serves and one draws. One port for all lives."""
 
-    def __init__(self, forks: ForkServer, backend: Backend, folder: Path, bytecode: Path) -> None:
+    def __init__(self, forks: ForkServer, backend: Backend, folder: Path, bytecode: Path, **settings: str) -> None:
         self.backend = backend
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._forks = forks
         self._place = (folder, bytecode)
+        self._settings = {"LEASE_S": str(LEASE_S), "LOG_LEVEL": "info", "RATE_LIMIT_HEAVY_PER_S": "0"} | settings
         serve = ("serve", "--host", "127.0.0.1", "--port", str(self.port))
         self.roles = {"api": Role(serve, self._fork(serve))}
         if backend.name == "postgres":
@@ -92,7 +93,7 @@ class Cluster:
             await asyncio.sleep(LOOK_S)
 
     def _fork(self, arguments: tuple[str, ...], *, failpoint: str | None = None, clock_offset_s: int = 0) -> Forked:
-        environment = environment_for(self.backend, *self._place, LEASE_S=str(LEASE_S), LOG_LEVEL="info")
+        environment = environment_for(self.backend, *self._place, **self._settings)
         if failpoint is not None:
             environment["POSTERN_FAILPOINT"] = failpoint
         if clock_offset_s:

@@ -130,6 +130,7 @@ async def play_all(place: Place, folder: Path, rounds: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.timeout(1200)
 async def test_every_fault_on_sqlite_leaves_exact_books(forks: ForkServer, tmp_path: Path, bytecode: Path):
     backend = Backend("sqlite", f"sqlite:///{tmp_path / 'postern.db'}", None)
@@ -139,6 +140,7 @@ async def test_every_fault_on_sqlite_leaves_exact_books(forks: ForkServer, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.timeout(1200)
 async def test_every_fault_on_postgresql_and_redis_leaves_exact_books(
     forks: ForkServer, tmp_path: Path, bytecode: Path

@@ -1,30 +1,41 @@
-"""Redis or PostgreSQL gone under a serving process: never wrong, never overspent, and back by itself."""
+"""Redis or PostgreSQL killed under a serving process and a steady load: never wrong, never overspent, back by itself."""
 
 import asyncio
+import contextlib
+import math
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 import redis
 
-from app.main import running
-from app.services.runtime import Runtime
-from app.services.watch_rights import check_rights
 from app.storage.migrate import upgrade
 from tests.conftest import Backend
-from tests.faults.restartable import RestartablePostgres
-from tests.servers.valkey import ValkeyServer
-from tests.services.world import QUESTION, Person, World, kinds_of, new_world, over_http, release_spec, settings_for
+from tests.faults.cluster import Cluster
+from tests.faults.forked import ForkServer
+from tests.faults.restartable import RestartablePostgres, RestartableValkey
+from tests.faults.stories import ask, insist
+from tests.services.world import Person, World, kinds_of, new_world, release_spec, services, settings_for
 
-RECOVERY_S = 15.0
+UNDER_LOAD_S = 1.0
+STALE_S = 4.0
+LOADERS = 2
+
+Send = Callable[[], Awaitable[httpx.Response]]
+Seen = list[tuple[float, int]]
+"""When a question was asked, and how it was answered."""
+
+
+def statuses(seen: Seen, after_s: float, before_s: float = math.inf) -> set[int]:
+    return {status for began, status in seen if after_s <= began < before_s}
 
 
 @pytest.fixture
-def own_redis() -> Iterator[ValkeyServer]:
-    server = ValkeyServer()
+def own_redis() -> Iterator[RestartableValkey]:
+    server = RestartableValkey()
     yield server
     server.stop()
 
@@ -36,128 +47,156 @@ def own_postgres() -> Iterator[RestartablePostgres]:
     server.stop()
 
 
-@pytest.fixture
-async def without_redis_of_others(
-    postgres_backend: Backend, own_redis: ValkeyServer, tmp_path: Path
-) -> AsyncIterator[Runtime]:
-    """A whole process, background work included, on PostgreSQL and a Redis that only this test uses."""
+@dataclass(slots=True)
+class Served:
+    """A server and a worker as processes, a published release, and two analysts with prefixes of it."""
+
+    cluster: Cluster
+    world: World
+    client: httpx.AsyncClient
+    dataset: str
+    release: str
+    people: list[Person]
+    expected: dict[str, bytes] = field(default_factory=dict)
+
+    def request(self, key: str) -> Send:
+        headers = self.world.boss.headers | {"Idempotency-Key": key}
+        address = f"/v1/datasets/{self.dataset}/releases"
+        return lambda: self.client.post(address, json=release_spec(5), headers=headers)
+
+    def buy(self, release: str, samples: int) -> Send:
+        address = f"/v1/releases/{release}/access"
+        return lambda: self.client.post(address, json={"samples": samples}, headers=self.people[0].headers)
+
+    async def until_published(self, release: str) -> None:
+        for _ in range(800):
+            if (await self.world.release(release)).status != "pending":
+                break
+            await asyncio.sleep(0.05)
+        assert (await self.world.release(release)).status == "published"
+
+    @contextlib.asynccontextmanager
+    async def load(self) -> AsyncIterator[Seen]:
+        """Everybody asks again and again. A 200 carries the right bytes, anything else says when to come back."""
+        seen: Seen = []
+
+        async def keep_asking(person: Person) -> None:
+            while True:
+                began = time.monotonic()
+                answer = await ask(self.client, person, self.release)
+                seen.append((began, answer.status_code))
+                if answer.status_code == 200:
+                    assert answer.content == self.expected[person.id], "a wrong answer"
+                else:
+                    assert int(answer.headers["retry-after"]) >= 1
+                await asyncio.sleep(0.005)
+
+        tasks = [asyncio.create_task(keep_asking(person)) for person in self.people for _ in range(LOADERS)]
+        try:
+            yield seen
+        finally:
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert [error for error in ended if not isinstance(error, asyncio.CancelledError)] == []
+
+
+@contextlib.asynccontextmanager
+async def served(forks: ForkServer, backend: Backend, folder: Path, bytecode: Path) -> AsyncIterator[Served]:
+    cluster = Cluster(forks, backend, folder, bytecode, STALE_RIGHTS_S=str(STALE_S))
+    try:
+        await cluster.until_ready()
+        async with (
+            services(settings_for(backend, folder)) as runtime,
+            httpx.AsyncClient(base_url=cluster.url, timeout=15) as client,
+        ):
+            world = await new_world(runtime)
+            dataset = await world.dataset()
+            found = Served(cluster, world, client, dataset, (await world.request(dataset)).id, [])
+            await found.until_published(found.release)
+            bought = [await world.buyer(dataset, found.release, samples, f"a{samples}") for samples in (7, 8)]
+            found.people = [*bought, world.boss]
+            for person in found.people:
+                found.expected[person.id] = (
+                    await insist(lambda p=person: ask(client, p, found.release), "ask")
+                ).content
+            assert len(set(found.expected.values())) == 3
+            yield found
+            assert await world.verified()
+    finally:
+        cluster.stop()
+
+
+async def test_a_killed_redis_goes_unnoticed_by_warm_questions_and_by_charges(
+    postgres_backend: Backend, own_redis: RestartableValkey, forks: ForkServer, tmp_path: Path, bytecode: Path
+):
     backend = Backend("postgres", postgres_backend.database_url, own_redis.url)
-    async with running(settings_for(backend, tmp_path, embedded_worker=True)) as runtime:
-        yield runtime
-
-
-@pytest.fixture
-async def on_own_postgres(own_postgres: RestartablePostgres, tmp_path: Path) -> AsyncIterator[Runtime]:
-    url = own_postgres.url(own_postgres.create_database())
-    await asyncio.to_thread(upgrade, url)
-    async with running(settings_for(Backend("postgres", url, None), tmp_path)) as runtime:
-        yield runtime
-
-
-async def ask(client: httpx.AsyncClient, person: Person, release: str) -> httpx.Response:
-    return await client.post(f"/v1/releases/{release}/query", content=QUESTION, headers=person.headers)
-
-
-async def until(status: int, send: Any) -> httpx.Response:
-    """Repeat a request until it is answered so."""
-    deadline = time.monotonic() + RECOVERY_S
-    while True:
-        answer: httpx.Response = await send()
-        if answer.status_code == status or time.monotonic() > deadline:
-            assert answer.status_code == status, answer.text
-            return answer
-        await asyncio.sleep(0.05)
-
-
-async def found_again(runtime: Runtime) -> bool:
-    """Connections of before are broken; each try replaces one."""
-    for _ in range(100):
-        if await runtime.cache.ping():
-            return True
-        await asyncio.sleep(0.05)
-    return False
-
-
-async def settled(world: World, release: str) -> str:
-    for _ in range(400):
-        found = await world.release(release)
-        if found.status != "pending":
-            break
-        await asyncio.sleep(0.05)
-    return found.status
-
-
-async def test_answers_stay_right_while_redis_is_away_and_fill_it_when_it_is_back(
-    without_redis_of_others: Runtime, own_redis: ValkeyServer
-):
-    runtime = without_redis_of_others
-    world = await new_world(runtime)
-    dataset = await world.dataset()
-    first = (await world.request(dataset)).id
-    assert await settled(world, first) == "published"
-    ada, bob = await world.buyer(dataset, first, 7, "ada"), await world.buyer(dataset, first, 8, "bob")
-    async with over_http(runtime) as client:
-        before = {person.id: (await ask(client, person, first)).content for person in (ada, bob, world.boss)}
-        assert len(set(before.values())) == 3
-        await asyncio.to_thread(own_redis.stop)
-        for _ in range(2):
-            for person in (ada, bob, world.boss):
-                answer = await ask(client, person, first)
-                assert (answer.status_code, answer.content) == (200, before[person.id])
-            runtime.warm.clear()
-            runtime.rights.forget()
-        second = (
-            await client.post(f"/v1/datasets/{dataset}/releases", json=release_spec(), headers=world.boss.headers)
-        ).json()["id"]
-        assert await settled(world, second) == "published"
-        bought = await client.post(f"/v1/releases/{second}/access", json={"samples": 3}, headers=ada.headers)
-        assert bought.status_code == 200
-        assert (await client.delete(f"/v1/keys/{bob.who.key_id}", headers=world.boss.headers)).status_code == 204
-        assert (await ask(client, bob, first)).status_code == 401
-        await asyncio.to_thread(own_redis.restart)
-        assert await found_again(runtime)
-        runtime.warm.clear()
-        assert (await ask(client, ada, first)).content == before[ada.id]
+    async with served(forks, backend, tmp_path, bytecode) as here:
+        async with here.load() as seen:
+            await asyncio.sleep(UNDER_LOAD_S / 2)
+            await asyncio.to_thread(own_redis.crash)
+            second = await here.request("without redis")()
+            assert second.status_code == 202, second.text
+            await here.until_published(second.json()["id"])
+            bought = await here.buy(second.json()["id"], 3)()
+            assert bought.status_code == 200, bought.text
+            await asyncio.sleep(UNDER_LOAD_S)
+            await asyncio.to_thread(own_redis.start_again)
+            await asyncio.sleep(UNDER_LOAD_S)
+            await asyncio.to_thread(own_redis.flush)
+            await asyncio.sleep(UNDER_LOAD_S / 2)
+        assert statuses(seen, 0) == {200}, "an answer that was warm failed"
+        assert len(seen) > 100
+        gone = here.people.pop(1)
+        dropped = await here.client.delete(f"/v1/keys/{gone.who.key_id}", headers=here.world.boss.headers)
+        assert dropped.status_code == 204
+        assert (await ask(here.client, gone, here.release)).status_code == 401
+        await here.cluster.replace("api")
+        answer = await insist(lambda: ask(here.client, here.people[0], here.release), "ask a cold process")
+        assert answer.content == here.expected[here.people[0].id]
         with redis.Redis.from_url(own_redis.url) as cache:
-            assert cache.get(f"postern:v1:samples:{first}") == await world.samples(first)
-    assert await world.verified()
+            kept = [key for key in cache.scan_iter("*") if here.release.encode() in key]
+        assert kept, "the cache did not fill again"
 
 
-async def test_a_database_that_crashes_and_returns_loses_no_charge_and_makes_none(
-    on_own_postgres: Runtime, own_postgres: RestartablePostgres
+async def test_a_killed_postgresql_is_a_503_for_what_needs_it_and_nothing_else(
+    own_postgres: RestartablePostgres, forks: ForkServer, tmp_path: Path, bytecode: Path
 ):
-    """Warm questions are answered throughout; whatever charges is refused until the database is back."""
-    world = await new_world(on_own_postgres)
-    dataset = await world.dataset()
-    release = await world.published(dataset)
-    ada = await world.buyer(dataset, release, 7)
-    waiting = (await world.request(dataset)).id
-    spent = (await world.account(dataset)).spent
-    async with over_http(world.runtime) as client:
-        await check_rights(world.runtime)
-        before = (await ask(client, ada, release)).content
-        await asyncio.to_thread(own_postgres.crash)
-
-        def buy() -> Any:
-            return client.post(f"/v1/releases/{release}/access", json={"samples": 9}, headers=ada.headers)
-
-        def request() -> Any:
-            spec = release_spec(samples=5)
-            return client.post(f"/v1/datasets/{dataset}/releases", json=spec, headers=world.boss.headers)
-
-        for _ in range(2):
-            answer = await ask(client, ada, release)
-            assert (answer.status_code, answer.content) == (200, before)
-            for refused in (await buy(), await request(), await client.get("/v1/me", headers=ada.headers)):
+    """Warm questions are answered within the stale bound; whatever charges waits; all of it returns by itself."""
+    backend = Backend("postgres", own_postgres.url(own_postgres.create_database()), None)
+    await asyncio.to_thread(upgrade, backend.database_url)
+    async with served(forks, backend, tmp_path, bytecode) as here:
+        spent = (await here.world.account(here.dataset)).spent
+        await asyncio.sleep(0.5)
+        async with here.load() as seen:
+            await asyncio.sleep(UNDER_LOAD_S / 2)
+            await asyncio.to_thread(own_postgres.crash)
+            away_since = time.monotonic()
+            me = here.people[0].headers
+            for send in (
+                here.request("away"),
+                here.buy(here.release, 9),
+                lambda: here.client.get("/v1/me", headers=me),
+            ):
+                refused = await send()
                 assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
                 assert int(refused.headers["retry-after"]) >= 1
-            assert (await client.get("/readyz")).status_code == 503
-            assert (await client.get("/healthz")).status_code == 200
-        await asyncio.to_thread(own_postgres.start_again)
-        assert (await until(200, buy)).json()["samples"] == 9
-        assert (await ask(client, ada, release)).json()["samples"] == 9
-        assert (await world.account(dataset)).spent == spent
-        await world.work()
-        assert kinds_of(await world.entries(dataset), waiting) == ["reserve", "commit"]
-        assert (await until(202, request)).json()["status"] == "pending"
-    assert await world.verified()
+            assert (await here.client.get("/readyz")).status_code == 503
+            assert (await here.client.get("/healthz")).status_code == 200
+            await asyncio.sleep(max(0.0, away_since + STALE_S + 2 * UNDER_LOAD_S - time.monotonic()))
+            back_since = time.monotonic()
+            await asyncio.to_thread(own_postgres.start_again)
+            fresh = (await insist(here.request("away"), "request", 202)).json()["id"]
+            answered_since = time.monotonic()
+            await asyncio.sleep(2 * UNDER_LOAD_S)
+        assert statuses(seen, 0, away_since + STALE_S / 2) == {200}, "a warm question needed the database"
+        believed_until = away_since + STALE_S + 0.5
+        assert statuses(seen, believed_until, back_since) == {503}, "rights were believed for longer than the bound"
+        assert 200 in statuses(seen, answered_since)
+        assert statuses(seen, 0) == {200, 503}
+        await here.until_published(fresh)
+        await insist(here.buy(here.release, 9), "buy")
+        assert kinds_of(await here.world.entries(here.dataset), fresh) == ["reserve", "commit"]
+        after = (await here.world.account(here.dataset)).spent
+        (reserved,) = [line.amounts for line in await here.world.entries(here.dataset) if line.release == fresh][:1]
+        assert after == spent.plus(reserved)

@@ -5,10 +5,13 @@ A failing one is printed as it was found; `POSTERN_FAULT_SHRINK=1` takes minutes
 """
 
 import asyncio
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -16,17 +19,26 @@ from tests.faults.machine import Postern
 from tests.faults.seeded import Stage, postgres_stage, sqlite_stage
 from tests.servers.postgres import PostgresServer
 
+LONG = "POSTERN_FAULT_SEQUENCES" in os.environ
 SEQUENCES = int(os.environ.get("POSTERN_FAULT_SEQUENCES", "100"))
-STEPS = 10
+STEPS = 12 if LONG else 8
 SETTINGS = settings(
     max_examples=SEQUENCES,
     stateful_step_count=STEPS,
-    derandomize="POSTERN_FAULT_SEQUENCES" not in os.environ,
+    derandomize=not LONG,
     deadline=None,
     database=None,
     phases=(Phase.generate, Phase.shrink) if "POSTERN_FAULT_SHRINK" in os.environ else (Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    """A line a request, thousands of requests: nobody reads them."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
 
 
 def play(stage: Stage) -> None:
@@ -35,12 +47,14 @@ def play(stage: Stage) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.timeout(1200)
 def test_no_sequence_on_sqlite_leaves_books_that_differ_from_the_model(tmp_path: Path):
     play(asyncio.run(sqlite_stage(tmp_path)))
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.timeout(1200)
 def test_no_sequence_on_postgresql_leaves_books_that_differ_from_the_model(
     tmp_path: Path, postgres_server: PostgresServer
