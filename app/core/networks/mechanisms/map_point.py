@@ -104,17 +104,25 @@ class NetworkMap:
         return self.epsilon / (unit_rows * range_units(model) * odds) * _BELOW
 
     def gain(self, model: NetworkModel, people: int, unit_rows: int) -> float:
-        """g for the probability score."""
-        return self.epsilon / (2 * record_cost(model, people, unit_rows, 1.0).distance) * _BELOW
+        """g for the probability score, from what of ε the sampler's slack leaves."""
+        left = self.epsilon - self._slack(model, people, unit_rows)
+        if not left > 0:
+            raise InvalidMechanism("mechanism.epsilon", "a number above what rounding may add for so many people")
+        return left / (2 * record_cost(model, people, unit_rows, 1.0).distance) * _BELOW
+
+    def _error(self, model: NetworkModel, people: int, unit_rows: int) -> float:
+        """A probability in error by 2s of itself moves its log-weight by 2·g·s more; g is at most ε/(2Δ)."""
+        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0))
+        return error * (1 + self.epsilon / record_cost(model, people, unit_rows, 1.0).distance)
+
+    def _slack(self, model: NetworkModel, people: int, unit_rows: int) -> float:
+        return 4 * record_cost(model, people, unit_rows, 1.0).touched * self._error(model, people, unit_rows)
 
     def _probability_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
-        """A probability in error by 2s of itself moves its weight by 2·g·s more."""
         record = record_cost(model, people, unit_rows, 1.0)
-        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0))
-        error *= 1 + 2 * self.gain(model, people, unit_rows)
-        epsilon = self.epsilon
-        curve = tuple(min(epsilon, order * epsilon**2 / 8) for order in ORDERS)
-        return with_slack(Cost(epsilon, curve), record.touched, error)
+        reach = 2 * record.distance * self.gain(model, people, unit_rows)
+        curve = tuple(min(reach, order * reach**2 / 8) for order in ORDERS)
+        return with_slack(Cost(reach, curve), record.touched, self._error(model, people, unit_rows))
 
 
 def parse_network_map(spec: Mapping[str, Any]) -> NetworkMap:
