@@ -27,8 +27,9 @@ def rate_model(
 ) -> NaturalModel:
     """`power` is a, `typical` the default range of the parameter; the default prior is exponential with its mean inside.
 
-    Default ranges begin where the largest T is four times its mean (three sds for the precision): at most 2 % of records
-    are then clipped, 0.2 % on average over the prior, and intervals of a thousand records still cover what they say.
+    Default ranges begin where the largest T is four times its mean (the largest deviation three sds for the precision):
+    2 % of exponential records are then clipped, 0.2 % on average over the prior, and intervals of a thousand records
+    still cover what they say.
     """
     parameter = read_trim(fields.get("trim", {}), name, typical, (RATE_MIN, RATE_MAX))
     centre = (parameter.lower * parameter.upper) ** 0.5
