@@ -8,7 +8,6 @@ byte 1. Two different lines therefore never share a preimage, and nothing depend
 
 import hashlib
 import struct
-from collections.abc import Iterable
 
 from app.core.privacy import ORDERS
 from app.ledger.amounts import Amounts
@@ -40,7 +39,8 @@ def preimage(entry: Entry) -> bytes:
         entry.reason.encode(),
         _INTEGER.pack(entry.at_us),
     )
-    return b"".join(_prefixed(fields))
+    pack = _LENGTH.pack
+    return b"".join([pack(len(field)) + field for field in fields])
 
 
 def digest_of(entry: Entry) -> bytes:
@@ -73,9 +73,3 @@ def seal(posting: Posting, head: Head) -> Entry:
 
 def _vector(amounts: Amounts) -> bytes:
     return _VECTOR.pack(amounts.pure_nano, amounts.slack_atto, *amounts.curve_nano)
-
-
-def _prefixed(fields: Iterable[bytes]) -> Iterable[bytes]:
-    for field in fields:
-        yield _LENGTH.pack(len(field))
-        yield field

@@ -40,6 +40,7 @@ class Verifier:
     def __init__(self) -> None:
         self._head = GENESIS
         self._accounts: dict[str, Account] = {}
+        self._revisions: dict[str, int] = {}
         self._reserved: dict[tuple[str, str], Amounts | None] = {}
         self._first_bad: int | None = None
         self._reason: str | None = None
@@ -51,6 +52,7 @@ class Verifier:
         try:
             self._check_link(entry)
             self._accounts[entry.account] = self._replay(entry)
+            self._revisions[entry.account] = self._revisions.get(entry.account, 0) + 1
         except _Fault as fault:
             self._first_bad, self._reason = self._head.sequence + 1, str(fault)
             return False
@@ -70,7 +72,7 @@ class Verifier:
 
     def accounts(self) -> dict[str, Account]:
         """The accounts as the sound lines leave them, to compare with what is stored."""
-        return dict(self._accounts)
+        return {name: replace(account, revision=self._revisions[name]) for name, account in self._accounts.items()}
 
     def _check_link(self, entry: Entry) -> None:
         if entry.version != VERSION:
@@ -98,7 +100,7 @@ class Verifier:
             after = self._charged(before, entry)
         if after.spent != entry.totals:
             raise _Fault("wrong_totals")
-        return replace(after, revision=1 if before is None else before.revision + 1)
+        return after
 
     def _charged(self, account: Account, entry: Entry) -> Account:
         key = (entry.account, entry.release or "")
