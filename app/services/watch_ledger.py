@@ -1,6 +1,7 @@
 """Start and background: is this the ledger known from before, and does somebody outside the database know its head."""
 
 import asyncio
+import contextlib
 import time
 
 import structlog
@@ -183,4 +184,5 @@ async def _keep_checkpoint(runtime: Runtime, sequence: int, digest: bytes) -> No
         return
     head = Head(sequence, digest)
     signed = runtime.notary.keys.signing.sign_head(stored.signed.ledger, head, runtime.clock())
-    await asyncio.to_thread(runtime.witnesses.disk.keep_checkpoint, signed)
+    with contextlib.suppress(OSError):  # the next start goes through more lines, no more than that
+        await asyncio.to_thread(runtime.witnesses.disk.keep_checkpoint, signed)
