@@ -24,26 +24,27 @@ DELTA = 1e-6
 READING_S = 10.0
 
 
-def admitted(epsilon: float, cost: Amounts) -> int:
-    """How often an account of this budget admits the charge, counted up to one more than asked."""
+def admitted(epsilon: float, cost: Amounts, limit: int) -> int:
+    """How often an account of this budget admits the charge, counted up to one more than `limit`."""
     account, count = open_account("ds_probe", epsilon=epsilon, delta=DELTA), 0
-    while count <= FITTING and admits(account, cost):
+    while count <= limit and admits(account, cost):
         account, count = charge(account, cost), count + 1
     return count
 
 
-def budget_for(cost: Amounts) -> float:
-    """An ε that admits the charge exactly seven times, found by bisection."""
+def budget_that_fits(cost: Amounts, times: int) -> float:
+    """An ε that admits the charge exactly so many times, found by bisection."""
     low, high = 0.0, 20.0
-    while admitted((low + high) / 2, cost) != FITTING:
+    assert admitted(high, cost, times) >= times
+    while (found := admitted((low + high) / 2, cost, times)) != times:
         middle = (low + high) / 2
-        low, high = (middle, high) if admitted(middle, cost) < FITTING else (low, middle)
+        low, high = (middle, high) if found < times else (low, middle)
     return (low + high) / 2
 
 
-async def one_charge(world: World) -> Amounts:
+async def one_charge(world: World, samples: int = 20) -> Amounts:
     """What each of the requests will cost, read off a release of another dataset with as many people."""
-    requested = await world.request(await world.dataset("probe"))
+    requested = await world.request(await world.dataset("probe"), samples=samples)
     cost = cost_from_json((await world.release(requested.id)).cost)
     await world.work()
     return prefix_charge(cost.per_sample, cost.samples)
@@ -88,7 +89,7 @@ def sum_of(lines: Sequence[Entry]) -> Amounts:
 
 async def race(world: World, clients: Sequence[httpx.AsyncClient]) -> None:
     cost = await one_charge(world)
-    epsilon = budget_for(cost)
+    epsilon = budget_that_fits(cost, FITTING)
     dataset = await world.dataset("contested", budget={"epsilon": epsilon, "delta": DELTA})
     async with watching_the_budget(world, dataset) as seen:
         asked = [
