@@ -80,21 +80,28 @@ async def perform_once(runtime: Runtime, once: Once[T], work: Callable[[], Await
     The early look spares a repetition the work's own checks, which may fail by now: a time that has passed, rows
     that are gone. Raises IdempotencyConflict and whatever `work` raises.
     """
-    async with runtime.database.read() as connection:
-        found = await idempotency.find_reply(
-            connection,
-            once.principal_id,
-            once.key_digest,
-            route=once.route,
-            input_hash=once.input_hash,
-            expired_us=_expired_us(runtime),
-        )
-    if found is not None:
-        return _opened(once, found), True
     try:
+        async with runtime.database.read() as connection:
+            await look_up(runtime, connection, once)
         return once.render(await work()), False
     except AnsweredBefore as earlier:
         return earlier.reply, True
+
+
+async def look_up(runtime: Runtime, connection: AsyncConnection, once: Once[T] | None) -> None:
+    """Without claiming anything. Raises AnsweredBefore, IdempotencyConflict."""
+    if once is None:
+        return
+    found = await idempotency.find_reply(
+        connection,
+        once.principal_id,
+        once.key_digest,
+        route=once.route,
+        input_hash=once.input_hash,
+        expired_us=_expired_us(runtime),
+    )
+    if found is not None:
+        raise AnsweredBefore(_opened(once, found))
 
 
 async def claim(runtime: Runtime, connection: AsyncConnection, once: Once[T] | None) -> None:

@@ -62,6 +62,7 @@ async def request_release(
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
+    await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
     view = release_view(release, dataset)
     await _reserve(runtime, release, cost, view, once)
@@ -93,6 +94,22 @@ def _new_release(
         data_version=dataset.data_version,
         created_us=runtime.clock(),
     )
+
+
+async def _refuse_hopeless(
+    runtime: Runtime, release: Release, cost: ReleaseCost, dataset: Dataset, once: Once[ReleaseView] | None
+) -> None:
+    """What does not fit by a snapshot of the account is refused without waiting in line for it: a crowd at an empty budget
+    gets its answer at once. If this very request emptied it, the same snapshot has its answer, which is given again."""
+    async with runtime.database.read() as connection:
+        account = await accounts.get_account(connection, account_id(release.dataset_id))
+        if account is None:
+            raise IntegrityFailure("a dataset without its account")
+        try:
+            _posting(account, release, cost, dataset.columns)
+        except BudgetExhausted:
+            await idempotency.look_up(runtime, connection, once)
+            raise
 
 
 async def _reserve(
