@@ -1,0 +1,101 @@
+"""How far one replaced record moves the noisy statistics, by optimisation over all pairs of records."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from app.core.regression.mean_model import parse_mvn_mean
+from app.core.regression.moments import LATTICE, ExactMoments, moments_of
+from app.core.regression.perturbed_linear import SENSITIVITY, SQUARE_WEIGHT, PerturbedLinear
+from app.core.regression.perturbed_mean import PerturbedMean
+from app.core.regression.perturbed_precision import PerturbedPrecision
+from app.core.regression.precision_model import parse_normal_precision_matrix
+from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
+
+
+def squashed(free: np.ndarray) -> tuple[np.ndarray, float]:
+    """Any numbers to a record with ‖z‖ ≤ 1, |y| ≤ 1."""
+    z, y = free[:-1], free[-1]
+    return z / max(1.0, float(np.linalg.norm(z))), float(np.clip(y, -1, 1))
+
+
+def weighted_distance(free: np.ndarray, square_weight: float) -> float:
+    half = len(free) // 2
+    (z, y), (other, t) = squashed(free[:half]), squashed(free[half:])
+    products = np.outer(z, z) - np.outer(other, other)
+    cross = z * y - other * t
+    return float((products**2).sum() + (cross**2).sum() + square_weight * (y * y - t * t) ** 2)
+
+
+def largest(dimension: int, square_weight: float, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    best = 0.0
+    for _ in range(25):
+        start = rng.normal(0, 1.2, 2 * (dimension + 1))
+        found = minimize(lambda free: -weighted_distance(free, square_weight), start, method="Nelder-Mead",
+                         options={"maxiter": 3000, "maxfev": 3000, "xatol": 1e-7, "fatol": 1e-9})  # fmt: skip
+        best = max(best, -float(found.fun))
+    return best
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_joint_square_sensitivity_is_four_and_a_half_and_no_more(dimension: int) -> None:
+    found = largest(dimension, SQUARE_WEIGHT, dimension)
+    assert found <= SENSITIVITY**2 + 1e-9
+    assert found >= SENSITIVITY**2 - 1e-3
+
+
+def test_a_heavier_weight_on_the_square_would_break_the_bound() -> None:
+    free = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    assert weighted_distance(free, SQUARE_WEIGHT) == pytest.approx(4.5)
+    assert weighted_distance(free, 1.6) > 4.5
+
+
+def test_many_random_records_never_exceed_it() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20_000):
+        assert weighted_distance(rng.normal(0, 1, 8), SQUARE_WEIGHT) <= 4.5 + 1e-9
+
+
+def moved(
+    perturbation: PerturbedLinear | PerturbedMean | PerturbedPrecision, a: ExactMoments, b: ExactMoments
+) -> float:
+    steps = (perturbation.values(a) - perturbation.values(b)) / perturbation.ratios
+    return math.sqrt(float((steps**2).sum()))
+
+
+def test_replaced_rows_move_the_noisy_vector_by_at_most_the_charged_sensitivity() -> None:
+    """Real models with all kinds of columns; k rows replaced move at most k times as much."""
+    rng = np.random.default_rng(9)
+    model = wage_model(features=["educ", "exper", "female", "region"], norm_bound=1.0)
+    linear = PerturbedLinear(model, 30, 3)
+    spec = {"columns": ["educ", "exper"], "norm_bound": 1.0}
+    mean = PerturbedMean(parse_mvn_mean({"family": "m", "covariance": [[9, 0], [0, 9]], **spec}, COLUMNS), 30)
+    matrix = PerturbedPrecision(parse_normal_precision_matrix({"family": "p", "radius": 50, **spec}, COLUMNS), 30)
+    statistics = (
+        (linear, model.statistic),
+        (mean, mean._model.statistic),
+        (matrix, matrix._model.statistic),
+    )
+    for turn in range(60):
+        rows, k = wage_rows(30, turn), 1 + turn % 3
+        other = {name: cells.copy() for name, cells in rows.items()}
+        extreme = {
+            "educ": rng.choice([0, 20], k),
+            "exper": rng.choice([-5.0, 60.0], k),
+            "wage": rng.choice([0.0, 40.0], k),
+        }
+        for name, cells in extreme.items():
+            other[name][:k] = cells
+        for perturbation, request in statistics:
+            shift = moved(perturbation, moments_of(request, rows), moments_of(request, other))
+            assert shift <= k * perturbation.sensitivity
+
+
+def test_opposite_records_reach_the_sensitivity_of_a_mean_on_the_lattice() -> None:
+    spec = {"family": "mvn_mean", "columns": ["educ"], "covariance": [[9]]}
+    mean = PerturbedMean(parse_mvn_mean(spec, COLUMNS), 1)
+    low, high = (moments_of(mean._model.statistic, {"educ": [value]}) for value in (0, 20))
+    assert moved(mean, low, high) == pytest.approx(2 * LATTICE, rel=1e-4)
