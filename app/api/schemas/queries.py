@@ -69,10 +69,12 @@ class QueryAnswer(Answer):
 
     model_config = ConfigDict(json_schema_extra={"examples": [ANSWER]})
 
-    response: float | list[float] | str = Field(description="A number, an interval, or the name of an action.")
+    response: float | list[float] | str | dict[str, Any] = Field(
+        description="A number, an interval, the name of an action or a level, or an object by level or by variable."
+    )
     expected_utility: float
     regret: Regret = Field(description="For a question fixed in advance.")
-    why: dict[str, Any] | None = Field(default=None, description="The runner-up, where responses have names.")
+    why: dict[str, Any] | None = Field(default=None, description="The runner-up, where responses are finitely many.")
     samples: Count
     release: str
     cost: dict[str, Any] = Field(description="Always zero: the release paid.")

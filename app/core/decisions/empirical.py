@@ -19,7 +19,7 @@ class Empirical:
     """k ≥ 1 values inside the public range [lower, upper], lower < upper. Immutable."""
 
     def __init__(self, values: NDArray[np.float64], lower: float, upper: float) -> None:
-        self._values = values
+        self.values = values
         self.lower = lower
         self.upper = upper
         self.size = len(values)
@@ -27,8 +27,8 @@ class Empirical:
     @cached_property
     def mean(self) -> float:
         """The exactly rounded sum over k, so the order of addition cannot show; never outside the values."""
-        mean = math.fsum(self._values.tolist()) / self.size
-        return _plain(min(max(mean, float(self._values.min())), float(self._values.max())))
+        mean = math.fsum(self.values.tolist()) / self.size
+        return _plain(min(max(mean, float(self.values.min())), float(self.values.max())))
 
     @cached_property
     def variance(self) -> float:
@@ -36,12 +36,12 @@ class Empirical:
 
         `np.sum` adds pairwise in an order fixed by the length, the same in every process.
         """
-        error = (self._values - self.mean) / (self.upper - self.lower)
+        error = (self.values - self.mean) / (self.upper - self.lower)
         return float(np.sum(error * error)) / self.size
 
     @cached_property
     def _ordered(self) -> NDArray[np.float64]:
-        return np.sort(self._values)
+        return np.sort(self.values)
 
     @cached_property
     def _prefixes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

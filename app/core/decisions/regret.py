@@ -25,6 +25,12 @@ class Bound:
     value: float
     method: str
 
+    def widened(self, gap: float) -> "Bound":
+        """For a response whose mean utility may be `gap` below the highest: U(a) − U(â) gains that much."""
+        if gap == 0:
+            return self
+        return Bound(_clipped(self.value + gap), f"{self.method}; plus how far the search may be from the best")
+
 
 @dataclass(frozen=True, slots=True)
 class Regret:
@@ -88,6 +94,52 @@ def bound_finite(widths: Sequence[float], samples: int, delta: float) -> Bound:
     widest = sum(sorted(widths)[-2:])
     value = widest * math.sqrt(math.log((len(widths) - 1) / delta) / (2 * samples))
     return Bound(_clipped(value), f"Hoeffding's inequality over {len(widths)} responses, {FIXED}")
+
+
+def bound_mode(outcomes: int, samples: int, delta: float) -> Bound:
+    """Naming one of R outcomes: u_v(θ) = P_θ(v) ≥ 0 with Σ_v u_v = 1. The smaller of two bounds.
+
+    With a the best outcome and â the chosen one, U(a) − U(â) ≤ Z = max_b [(U − Û)(a) − (U − Û)(b)].
+      Every b by itself: 2·sqrt(ln((R−1)/δ)/(2N)), as in `bound_finite`.
+      All b at once: E max_b (Û − U)(b) ≤ sqrt(Σ_b Var Û(b)) ≤ sqrt(Σ_b E u_b²/N) ≤ 1/√N, and the other term has mean 0.
+      Replacing one draw moves u_b − u_a by at most 2, so Z by 2/N: by McDiarmid Z ≤ 1/√N + sqrt(2·ln(1/δ)/N),
+      however many outcomes there are.
+    """
+    each = 2 * math.sqrt((math.log(outcomes - 1) - math.log(delta)) / (2 * samples))
+    together = (1 + math.sqrt(-2 * math.log(delta))) / math.sqrt(samples)
+    if each <= together:
+        return Bound(_clipped(each), f"Hoeffding's inequality over {outcomes} outcomes, {FIXED}")
+    return Bound(_clipped(together), f"McDiarmid's inequality over all outcomes, {FIXED}")
+
+
+def bound_log_report(lower: float, upper: float, floor: float, samples: int, delta: float) -> Bound:
+    """Reporting the mean m̂ of g ∈ [lower, upper], held to [f, 1−f], under the log score in units of ln(1/f).
+
+    U is linear in m = E g, and r̂ is the best report for m̂, so with ψ(r) = ln(r/(1−r))
+    U(r°) − U(r̂) ≤ (m − m̂)·(ψ(r°) − ψ(r̂))/ln(1/f). Hoeffding: |m − m̂| ≤ t = (upper − lower)·sqrt(ln(2/δ)/(2N)).
+    Reports are m and m̂ held to [a, b] = [f, 1−f] ∩ [lower, upper], so no further apart than t, and ψ(x+t) − ψ(x) falls and
+    then rises in x: it is largest at an end of [a, b].
+    """
+    t = (upper - lower) * math.sqrt(math.log(2 / delta) / (2 * samples))
+    a, b = (min(max(end, floor), 1 - floor) for end in (lower, upper))
+    steps = _logit(min(a + t, b)) - _logit(a), _logit(b) - _logit(max(b - t, a))
+    value = t * max(*steps, 0.0) / -math.log(floor)
+    return Bound(_clipped(value), f"Hoeffding's inequality for the mean under the log score, {FIXED}")
+
+
+def bound_log_law(levels: int, samples: int, delta: float) -> Bound:
+    """Reporting a law over L levels, each at least f, under the log score in units of ln(1/f).
+
+    As above U(p°) − U(p̂) ≤ Σ_v (m − m̂)_v·ln(p°_v/p̂_v)/ln(1/f). The logarithms are within ±ln(1/f) and the differences sum
+    to 0, so this is at most ½·‖m − m̂‖₁·2. E‖m − m̂‖₁ ≤ Σ_v sqrt(m_v(1−m_v)/N) ≤ sqrt((L−1)/N); replacing a draw moves it
+    by at most 2/N, so by McDiarmid ‖m − m̂‖₁ ≤ sqrt((L−1)/N) + sqrt(2·ln(1/δ)/N).
+    """
+    value = math.sqrt((levels - 1) / samples) + math.sqrt(-2 * math.log(delta) / samples)
+    return Bound(_clipped(value), f"McDiarmid's inequality for the mean law, {FIXED}")
+
+
+def _logit(probability: float) -> float:
+    return math.log(probability) - math.log1p(-probability)
 
 
 def _clipped(value: float) -> float:

@@ -1,6 +1,8 @@
 """The samples an answer is computed from: a release's first k draws, immutable, with their sums kept."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,13 +11,22 @@ from app.core.decisions.empirical import SAMPLES_MAX, Empirical
 from app.core.families.parameters import Parameter
 from app.errors import NumericalFailure
 
+MARGINALS_MAX = 64
+"""Parameters whose sorted samples and sums are kept, the least recently asked about given up first."""
+SUMS_PER_MARGINAL = 3
+"""Of the length of a column: the sorted copy and two prefix sums."""
+
 
 class SampleSet:
-    """k samples of P parameters, each inside its public range.
+    """k samples of P parameters, each inside its public range; `columns` is (P, k), a contiguous row a parameter.
 
     Nothing here depends on a row beyond the k given: `prefix` shares the columns' memory but sorts and sums
     its own rows only, so an analyst's answers cannot show samples they did not pay for (PRIVACY §8).
     """
+
+    parameters: tuple[Parameter, ...]
+    columns: NDArray[np.float64]
+    size: int
 
     def __init__(self, parameters: Sequence[Parameter], values: NDArray[np.float64]) -> None:
         values = np.asarray(values, dtype=np.float64)
@@ -23,34 +34,52 @@ class SampleSet:
             raise NumericalFailure("a sample set needs one column per parameter")
         if not 1 <= len(values) <= SAMPLES_MAX:
             raise NumericalFailure(f"a sample set needs 1 to {SAMPLES_MAX} samples")
-        for parameter, column in zip(parameters, values.T, strict=True):
-            if not bool(((column >= parameter.lower) & (column <= parameter.upper)).all()):
-                raise NumericalFailure("a sample lies outside its parameter's public range")
-        self._keep(tuple(parameters), tuple(values[:, index].copy() for index in range(len(parameters))))
+        columns = np.array(values.T, order="C")
+        lower = np.fromiter((parameter.lower for parameter in parameters), np.float64, len(parameters))
+        upper = np.fromiter((parameter.upper for parameter in parameters), np.float64, len(parameters))
+        # The least and the greatest of a column with a NaN are NaN, and every comparison with it is false.
+        if not bool((columns.min(axis=1) >= lower).all() and (columns.max(axis=1) <= upper).all()):
+            raise NumericalFailure("a sample lies outside its parameter's public range")
+        self._keep(tuple(parameters), columns)
 
-    def _keep(self, parameters: tuple[Parameter, ...], columns: tuple[NDArray[np.float64], ...]) -> None:
-        for column in columns:
-            column.flags.writeable = False
+    def _keep(self, parameters: tuple[Parameter, ...], columns: NDArray[np.float64]) -> None:
+        columns.flags.writeable = False
         self.parameters = parameters
         self.columns = columns
-        self.size = len(columns[0])
-        self._marginals: dict[int, Empirical] = {}
+        self.size = columns.shape[1]
+        self._marginals: OrderedDict[int, Empirical] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """(k, P): the same memory, a row a sample."""
+        return self.columns.T
+
+    @property
+    def bytes_max(self) -> int:
+        """The most memory this set comes to hold, whatever is asked of it."""
+        return 8 * self.size * (len(self.parameters) + SUMS_PER_MARGINAL * min(len(self.parameters), MARGINALS_MAX))
 
     def prefix(self, samples: int) -> "SampleSet":
         """The set an analyst with a right to the first `samples` draws is answered from."""
         if not 1 <= samples <= self.size:
             raise ValueError(f"a prefix of {self.size} samples has 1 to {self.size}")
         part = object.__new__(SampleSet)
-        part._keep(self.parameters, tuple(column[:samples] for column in self.columns))
+        part._keep(self.parameters, self.columns[:, :samples])
         return part
 
     def marginal(self, index: int) -> Empirical:
-        """One parameter's samples. Threads that race here compute the same thing; the first one stays."""
-        found = self._marginals.get(index)
-        if found is None:
-            parameter = self.parameters[index]
-            fresh = Empirical(self.columns[index], float(parameter.lower), float(parameter.upper))
-            found = self._marginals.setdefault(index, fresh)
+        """One parameter's samples. Its sums are found when first needed; threads that race find the same."""
+        with self._lock:
+            found = self._marginals.get(index)
+            if found is None:
+                parameter = self.parameters[index]
+                found = Empirical(self.columns[index], float(parameter.lower), float(parameter.upper))
+                self._marginals[index] = found
+                if len(self._marginals) > MARGINALS_MAX:
+                    self._marginals.popitem(last=False)
+            else:
+                self._marginals.move_to_end(index)
         return found
 
     def __repr__(self) -> str:

@@ -65,6 +65,11 @@ class CompiledEvidence:
                 object.__setattr__(self, "_below", prepare(self.network, self.evidence, below, place))
         object.__setattr__(self, "_above", above)
 
+    @property
+    def work(self) -> int:
+        """Operations a sample."""
+        return sum(part.plan.work for part in (self._above, self._below) if part is not None)
+
     def values(self, columns: Columns) -> Array:
         """(N,), each in [0, 1]. Raises InvalidQuery if there are too many samples for a question this large."""
         samples = sample_count(columns)
@@ -110,6 +115,11 @@ class CompiledLaw:
     def levels(self) -> tuple[str, ...]:
         return self.network.nodes[self.variable].levels
 
+    @property
+    def work(self) -> int:
+        """Operations a sample."""
+        return self._elimination.plan.work
+
     def probabilities(self, columns: Columns) -> Array:
         """(levels, N): every level of the variable, zero where the evidence rules it out; columns sum to one."""
         samples = sample_count(columns)
@@ -134,6 +144,10 @@ class CompiledExpectation:
     @property
     def upper(self) -> float:
         return max(self._possible())
+
+    @property
+    def work(self) -> int:
+        return self.law.work
 
     def _possible(self) -> list[float]:
         return [self.scores[level] for level in _levels_left(self.law.network, self.law.evidence, self.law.variable)]

@@ -12,21 +12,32 @@ from app.core.decisions.expressions import compile_expression, limits, parser
 from app.core.decisions.expressions.operations import FUNCTIONS
 from app.core.families.bernoulli import bernoulli
 from app.core.families.parameters import Parameter
+from tests.core.decisions.clinic import MODEL, network_samples
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "queries.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```json\n(.*?)```", DOCUMENT, flags=re.DOTALL)
+EXAMPLES = re.findall(r"```json ?(\w*)\n(.*?)```", DOCUMENT, flags=re.DOTALL)
 THETA = Parameter("theta", 0.05, 0.95)
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_every_example_is_answered(example):
-    question = compile_question(json.loads(example), [THETA], bernoulli("cured"))
-    samples = SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
+def release(note: str) -> tuple[object, SampleSet]:
+    """The model an example is about, and samples of it."""
+    if note == "network":
+        return MODEL, network_samples(100)
+    return bernoulli("cured"), SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
+
+
+@pytest.mark.parametrize(("note", "example"), EXAMPLES)
+def test_every_example_is_answered(note, example):
+    model, samples = release(note)
+    question = compile_question(json.loads(example), samples.parameters, model)
     answer = answer_question(question, samples).as_json()
     assert set(answer) == set(re.findall(r"^\| `(\w+)` \| [^|]+\|$", DOCUMENT.split("## Estimands")[0], re.MULTILINE))
 
 
-def test_every_registered_kind_has_an_example_or_a_description():
+def test_every_registered_kind_has_an_example_and_a_description():
+    asked = [json.loads(example) for _, example in EXAMPLES]
+    assert {body["estimand"]["kind"] for body in asked if "estimand" in body} == set(ESTIMANDS)
+    assert {body["utility"]["kind"] for body in asked} == set(UTILITIES)
     for kind in (*ESTIMANDS, *UTILITIES):
         assert f"`{kind}`" in DOCUMENT
     for function in FUNCTIONS:

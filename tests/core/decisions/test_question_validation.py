@@ -130,9 +130,11 @@ def test_confidence_is_ninety_five_percent_unless_given():
 @pytest.mark.parametrize("kind", sorted(UTILITIES))
 def test_equal_bodies_compile_to_equal_hashable_questions(kind, extra):
     details = {"pinball": {"tau": 0.3}, "interval": {"level": 0.3}, "actions": {"actions": TWO, "range": [0, 1]}}
+    details["expression"] = {"utility": "-abs(g - r)", "responses": [0, 0.5], "range": [-1, 0]}
     body = {"utility": {"kind": kind, **details.get(kind, {})}, **extra}
     if kind != "actions":
-        body["estimand"] = {"kind": "expression", "expression": "theta ** 2"}
+        text = "theta > 0.3" if kind == "zero_one" else "theta ** 2"
+        body["estimand"] = {"kind": "expression", "expression": text}
     first, second = (compile_question(json.loads(json.dumps(body)), PARAMETERS) for _ in range(2))
     assert {first: "kept"}[second] == "kept"
     other = compile_question({**body, "confidence": 0.5}, PARAMETERS)
@@ -146,9 +148,10 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
+FIELDS = "name expression tau level actions range names event evidence features left right utility responses floor"
 objects = st.fixed_dictionaries(
     {"kind": st.sampled_from([*ESTIMANDS, *UTILITIES])},
-    optional=dict.fromkeys(("name", "expression", "tau", "level", "actions", "range"), json_values),
+    optional=dict.fromkeys(FIELDS.split(), json_values),
 )
 
 

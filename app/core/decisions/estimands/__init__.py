@@ -1,12 +1,28 @@
 """Estimands by `kind`. A new one is a file beside this one and a line here."""
 
-from app.core.decisions.estimands import expression, parameter, predictive
-from app.core.decisions.estimands.estimand import Estimand, EstimandParser
+from app.core.decisions.estimands import (
+    classification,
+    comparison,
+    expectation,
+    explanation,
+    expression,
+    parameter,
+    prediction,
+    predictive,
+    probability,
+)
+from app.core.decisions.estimands.estimand import AnyEstimand, Context, Estimand, EstimandParser
 
 ESTIMANDS: dict[str, EstimandParser] = {
     "parameter": parameter.parse,
     "expression": expression.parse,
     "predictive": predictive.parse,
+    "probability": probability.parse,
+    "expectation": expectation.parse,
+    "prediction": prediction.parse,
+    "classification": classification.parse,
+    "explanation": explanation.parse,
+    "comparison": comparison.parse,
 }
 
-__all__ = ["ESTIMANDS", "Estimand", "EstimandParser"]
+__all__ = ["ESTIMANDS", "AnyEstimand", "Context", "Estimand", "EstimandParser"]

@@ -1,14 +1,21 @@
-"""What a question is about: a number for every sample, with a public range."""
+"""What a question is about: a number for every sample with a public range, or a guess at something with names."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.sample_set import SampleSet
-from app.core.families import Model
+from app.core.decisions.strict_fields import require_object
 from app.core.families.parameters import Parameter
+from app.errors import InvalidQuery
+
+DEPTH_MAX = 4
+WORK_MAX = 1_000_000_000
+"""Operations times samples over all parts of an estimand: about a second."""
 
 
+@runtime_checkable
 class Estimand(Protocol):
     """Frozen and hashable. `lower < upper` come from public numbers and contain every value."""
 
@@ -18,10 +25,89 @@ class Estimand(Protocol):
     @property
     def upper(self) -> float: ...
 
+    @property
+    def work(self) -> int:
+        """Operations a sample, about."""
+        ...
+
     def distribution(self, samples: SampleSet) -> Empirical:
         """Its value at each sample; fails for no sample."""
         ...
 
 
-EstimandParser = Callable[[Mapping[str, Any], Sequence[Parameter], Model | None], Estimand]
-"""The model is None where a release has no law of a single record to ask about."""
+Named = str | float | dict[str, str]
+"""What can be guessed: a level, a number of a finite set, levels of several variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Of all outcomes the likeliest, averaged over the samples, and the next.
+
+    `gap` bounds how far the best of all outcomes may be above this one, where they are too many to try.
+    """
+
+    outcome: Named
+    probability: float
+    runner_up: Named | None
+    runner_up_probability: float
+    gap: float = 0.0
+
+
+@runtime_checkable
+class Guessed(Protocol):
+    """Something with `outcomes` different values, about one of which each sample has a law. Frozen and hashable."""
+
+    @property
+    def outcomes(self) -> int: ...
+
+    def guess(self, samples: SampleSet) -> Guess: ...
+
+
+AnyEstimand = Estimand | Guessed
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an estimand is read with: the release's parameters and model, and where in the question it stands.
+
+    `model` is None where a release has nothing beyond parameters; estimands that need one check its class themselves.
+    """
+
+    parameters: Sequence[Parameter]
+    model: object | None
+    registry: Mapping[str, "EstimandParser"] = field(repr=False)
+    where: str = "estimand"
+    depth: int = 0
+
+    def read(self, spec: object) -> AnyEstimand:
+        """The estimand at `where`."""
+        body = require_object(self.where, spec)
+        kind = body.get("kind")
+        if not isinstance(kind, str) or kind not in self.registry:
+            raise InvalidQuery(f"{self.where}.kind", "one of " + ", ".join(self.registry))
+        if self.depth > DEPTH_MAX:
+            raise InvalidQuery(self.where, f"at most {DEPTH_MAX} estimands one inside the other")
+        return self.registry[kind](body, self)
+
+    def inner(self, name: str, spec: object) -> Estimand:
+        """A number inside this estimand, or inside the utility."""
+        inside = replace(self, where=f"{self.where}.{name}", depth=self.depth + 1)
+        return require_number(inside.read(spec), inside.where)
+
+    def at(self, where: str) -> "Context":
+        return replace(self, where=where)
+
+
+EstimandParser = Callable[[Mapping[str, Any], Context], AnyEstimand]
+
+
+def require_number(estimand: AnyEstimand, where: str) -> Estimand:
+    if not isinstance(estimand, Estimand):
+        raise InvalidQuery(f"{where}.kind", "an estimand that is a number; this one names levels, ask it with zero_one")
+    return estimand
+
+
+def check_total_work(where: str, work: int, samples: int) -> None:
+    """Refuses work × samples above the limit; both are public."""
+    if work * samples > WORK_MAX:
+        raise InvalidQuery(where, f"at most {WORK_MAX} operations: this takes {work} a sample, and there are {samples}")

@@ -1,18 +1,21 @@
-"""`{"kind": "expression", "expression": "theta / (1 - theta)"}`: arithmetic of the parameters."""
+"""`{"kind": "expression", "expression": "theta / (1 - theta)"}`: arithmetic of the parameters.
 
-from collections.abc import Mapping, Sequence
+`"names": {"p": {estimand}}` lets it use other estimands too. Where comparisons leave it finitely many values, it can be
+asked with `zero_one`: the most frequent value, of equals the smallest.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.empirical import Empirical
+from app.core.decisions.estimands.estimand import Context, Estimand, Guess
+from app.core.decisions.estimands.finite_values import finite_values, guess_frequent
+from app.core.decisions.estimands.names import NamedEstimands, read_names
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
-from app.core.families import Model
-from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
-
-FIELD = "estimand.expression"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class ExpressionEstimand:
     """g(θ) = the expression, between the bounds interval arithmetic gives from public ranges."""
 
     expression: Expression
+    names: NamedEstimands
+    where: str
 
     @property
     def lower(self) -> float:
@@ -29,14 +34,38 @@ class ExpressionEstimand:
     def upper(self) -> float:
         return self.expression.upper
 
+    @property
+    def work(self) -> int:
+        return self.expression.nodes + self.names.work
+
     def distribution(self, samples: SampleSet) -> Empirical:
-        check_work(FIELD, self.expression.nodes, samples.size)
-        return Empirical(self.expression.values(samples.columns), self.lower, self.upper)
+        check_work(f"{self.where}.expression", self.expression.nodes, samples.size)
+        values = self.expression.values(samples.columns, self.names.columns(samples))
+        return Empirical(values, self.lower, self.upper)
 
 
-def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter], model: Model | None = None) -> ExpressionEstimand:
-    refuse_unknown("estimand", spec, {"kind", "expression"})
-    expression = compile_expression(spec.get("expression"), parameters, FIELD)
+@dataclass(frozen=True, slots=True)
+class FiniteExpression(ExpressionEstimand):
+    """One whose possible values are known and few."""
+
+    values: tuple[float, ...]
+
+    @property
+    def outcomes(self) -> int:
+        return len(self.values)
+
+    def guess(self, samples: SampleSet) -> Guess:
+        return guess_frequent(self.distribution(samples).values, self.values)
+
+
+def parse(spec: Mapping[str, Any], context: Context) -> Estimand:
+    field = f"{context.where}.expression"
+    refuse_unknown(context.where, spec, {"kind", "expression", "names"})
+    names = read_names(spec, context)
+    expression = compile_expression(spec.get("expression"), context.parameters, field, names.names)
     if not expression.lower < expression.upper:
-        raise InvalidQuery(FIELD, "an expression that can take more than one value")
-    return ExpressionEstimand(expression)
+        raise InvalidQuery(field, "an expression that can take more than one value")
+    values = finite_values(expression)
+    if values is None or len(values) < 2:
+        return ExpressionEstimand(expression, names, context.where)
+    return FiniteExpression(expression, names, context.where, values)

@@ -1,17 +1,15 @@
 """`{"kind": "parameter", "name": "theta"}`: a parameter of the release itself, read from kept sums."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.empirical import Empirical
+from app.core.decisions.estimands.estimand import Context
+from app.core.decisions.parameter_names import listed, places
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
-from app.core.families import Model
-from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
-
-NAMES_SHOWN_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +19,17 @@ class ParameterEstimand:
     index: int
     lower: float
     upper: float
+    work: int = 1
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return samples.marginal(self.index)
 
 
-def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter], model: Model | None = None) -> ParameterEstimand:
-    refuse_unknown("estimand", spec, {"kind", "name"})
-    for index, parameter in enumerate(parameters):
-        if parameter.name == spec.get("name"):
-            return ParameterEstimand(index, float(parameter.lower), float(parameter.upper))
-    names = [parameter.name for parameter in parameters[:NAMES_SHOWN_MAX]]
-    more = ", …" if len(parameters) > NAMES_SHOWN_MAX else ""
-    raise InvalidQuery("estimand.name", f"a parameter of this release: {', '.join(names)}{more}")
+def parse(spec: Mapping[str, Any], context: Context) -> ParameterEstimand:
+    refuse_unknown(context.where, spec, {"kind", "name"})
+    known = places(context.parameters)
+    name = spec.get("name")
+    if not isinstance(name, str) or name not in known:
+        raise InvalidQuery(f"{context.where}.name", f"a parameter of this release: {listed(list(known))}")
+    parameter = context.parameters[known[name]]
+    return ParameterEstimand(known[name], float(parameter.lower), float(parameter.upper))

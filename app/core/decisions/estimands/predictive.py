@@ -4,7 +4,7 @@
 answer to the first two is the posterior predictive mean and probability.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.empirical import Empirical
+from app.core.decisions.estimands.estimand import Context
 from app.core.decisions.expressions.limits import MAGNITUDE_MAX
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, read_number, refuse_unknown
-from app.core.families import Model
-from app.core.families.parameters import Parameter
+from app.core.families.natural import NaturalModel
 from app.core.families.predictive import RecordLaw
 from app.errors import InvalidQuery
 
@@ -34,6 +34,7 @@ class PredictiveEstimand:
     number: float
     lower: float
     upper: float
+    work: int = 10
 
     def distribution(self, samples: SampleSet) -> Empirical:
         """Samples are grid points, so values are computed once for each point that occurs."""
@@ -42,25 +43,27 @@ class PredictiveEstimand:
         return Empirical(values[place], self.lower, self.upper)
 
 
-def parse(spec: Mapping[str, Any], parameters: Sequence[Parameter], model: Model | None = None) -> PredictiveEstimand:
+def parse(spec: Mapping[str, Any], context: Context) -> PredictiveEstimand:
+    where, parameters, model = context.where, context.parameters, context.model
     what = spec.get("what")
     if not isinstance(what, str) or what not in FIELDS:
-        raise InvalidQuery("estimand.what", "one of " + ", ".join(FIELDS))
+        raise InvalidQuery(f"{where}.what", "one of " + ", ".join(FIELDS))
     own = FIELDS[what]
-    refuse_unknown("estimand", spec, {"kind", "what"} if own is None else {"kind", "what", own})
-    if model is None or len(parameters) != 1:
-        raise InvalidQuery("estimand.kind", "parameter or expression: this release has no law of a single record")
+    refuse_unknown(where, spec, {"kind", "what"} if own is None else {"kind", "what", own})
+    if not isinstance(model, NaturalModel) or len(parameters) != 1:
+        expected = "an estimand for this release's model; predictive is for families with one parameter"
+        raise InvalidQuery(f"{where}.kind", expected)
     number = 0.0
     if what == "quantile":
-        number = float(read_fraction("estimand.level", spec.get("level")))
+        number = float(read_fraction(f"{where}.level", spec.get("level")))
     elif what == "probability":
-        number = read_number("estimand.at_most", spec.get("at_most"))
+        number = read_number(f"{where}.at_most", spec.get("at_most"))
     law = RecordLaw(model)
     ends = _values(law, what, number, np.array([parameters[0].lower, parameters[0].upper], dtype=np.float64))
     if not (np.abs(ends) <= MAGNITUDE_MAX).all():
-        raise InvalidQuery("estimand.what", "something finite over the parameter's whole range")
+        raise InvalidQuery(f"{where}.what", "something finite over the parameter's whole range")
     if not ends.min() < ends.max():
-        raise InvalidQuery("estimand.what", "something that can take more than one value here")
+        raise InvalidQuery(f"{where}.what", "something that can take more than one value here")
     return PredictiveEstimand(law, what, number, float(ends.min()), float(ends.max()))
 
 

@@ -12,8 +12,12 @@ from app.core.decisions.expressions.operations import COMPARISONS, JOINS_CONDITI
 from app.core.decisions.expressions.parser import parse
 from app.core.decisions.expressions.ranges import OutOfDomain, Range
 from app.core.decisions.expressions.tree import Node, Tree
+from app.core.decisions.parameter_names import places
 from app.core.families.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
+
+Columns = NDArray[np.float64] | Sequence[NDArray[np.float64]]
+"""One array a name."""
 
 # Samples evaluated at a time: keeps at most NODES_MAX arrays of this length alive, whatever the sample count.
 CHUNK = 4_096
@@ -23,11 +27,13 @@ CHUNK = 4_096
 class Expression:
     """Values over samples, and the public range `[lower, upper]` that contains all of them.
 
-    Text and parameters decide everything else, so they alone make two expressions equal.
+    `extra` are further names with ranges of their own, before which a parameter of the same name steps back. Text and
+    names decide everything else, so they alone make two expressions equal.
     """
 
     text: str
     parameters: tuple[Parameter, ...]
+    extra: tuple[Parameter, ...]
     tree: Tree = field(compare=False, repr=False)
     ranges: tuple[Range, ...] = field(compare=False, repr=False)
 
@@ -43,23 +49,28 @@ class Expression:
     def nodes(self) -> int:
         return len(self.tree)
 
-    def values(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """One value per sample; `columns` are the parameters' samples, inside their public ranges."""
+    def values(self, columns: Columns, extra: Columns = ()) -> NDArray[np.float64]:
+        """One value per sample; `columns` are the names' samples, inside their public ranges."""
         size = len(columns[0])
         result = np.empty(size)
-        with np.errstate(all="ignore"):  # vector libraries raise flags spuriously; ranges exclude real ones
-            for start in range(0, size, CHUNK):
-                part = slice(start, start + CHUNK)
-                result[part] = self._evaluate([column[part] for column in columns])
+        for start in range(0, size, CHUNK):
+            part = slice(start, start + CHUNK)
+            result[part] = self.evaluate(columns, [column[part] for column in extra], part)
         return result
 
-    def _evaluate(self, columns: Sequence[NDArray[np.float64]]) -> Values:
+    def evaluate(self, columns: Columns, extra: Columns, part: slice) -> Values:
+        """At the samples of `part`. `extra` are arrays that broadcast against them."""
+        with np.errstate(all="ignore"):  # vector libraries raise flags spuriously; ranges exclude real ones
+            return self._evaluate(columns, extra, part)
+
+    def _evaluate(self, columns: Columns, extra: Columns, part: slice) -> Values:
         slots: list[Any] = []
         for node, reach in zip(self.tree, self.ranges, strict=True):
             if node.operation == "number":
                 slots.append(np.float64(node.number))
             elif node.operation == "parameter":
-                slots.append(columns[node.parameter])
+                own = node.parameter - len(self.parameters)
+                slots.append(columns[node.parameter][part] if own < 0 else extra[own])
             else:
                 operation = OPERATIONS[node.operation]
                 value = operation.apply(*[slots[index] for index in node.arguments])
@@ -70,21 +81,23 @@ class Expression:
         return result
 
 
-def compile_expression(text: object, parameters: Sequence[Parameter], field: str) -> Expression:
+def compile_expression(
+    text: object, parameters: Sequence[Parameter], field: str, extra: Sequence[Parameter] = ()
+) -> Expression:
     """Parses and checks `text`. Raises InvalidExpression naming `field` and a position.
 
     Every refusal follows from the text and the parameters' public ranges; evaluation cannot fail.
     """
     if not isinstance(text, str):
         raise InvalidQuery(field, "an expression as text")
-    columns = {parameter.name: index for index, parameter in enumerate(parameters)}
-    tree = parse(text, columns, field)
+    own = {name.name: len(parameters) + index for index, name in enumerate(extra)}
+    tree = parse(text, own, places(parameters), field)
     ranges: list[Range] = []
     conditions: list[bool] = []
     for node in tree:
         conditions.append(_is_condition(node, conditions, field))
-        ranges.append(_range_of(node, ranges, parameters, field))
-    return Expression(text, tuple(parameters), tree, tuple(ranges))
+        ranges.append(_range_of(node, ranges, parameters, extra, field))
+    return Expression(text, tuple(parameters), tuple(extra), tree, tuple(ranges))
 
 
 def _is_condition(node: Node, known: Sequence[bool], field: str) -> bool:
@@ -96,9 +109,11 @@ def _is_condition(node: Node, known: Sequence[bool], field: str) -> bool:
     return node.operation in COMPARISONS
 
 
-def _range_of(node: Node, known: Sequence[Range], parameters: Sequence[Parameter], field: str) -> Range:
+def _range_of(
+    node: Node, known: Sequence[Range], parameters: Sequence[Parameter], extra: Sequence[Parameter], field: str
+) -> Range:
     try:
-        reach = _unlimited_range(node, known, parameters)
+        reach = _unlimited_range(node, known, parameters, extra)
     except OutOfDomain as error:
         raise InvalidExpression(field, error.expected, node.position) from None
     except OverflowError:
@@ -109,10 +124,13 @@ def _range_of(node: Node, known: Sequence[Range], parameters: Sequence[Parameter
     return reach
 
 
-def _unlimited_range(node: Node, known: Sequence[Range], parameters: Sequence[Parameter]) -> Range:
+def _unlimited_range(
+    node: Node, known: Sequence[Range], parameters: Sequence[Parameter], extra: Sequence[Parameter]
+) -> Range:
     if node.operation == "number":
         return node.number, node.number
     if node.operation == "parameter":
-        parameter = parameters[node.parameter]
+        own = node.parameter - len(parameters)
+        parameter = parameters[node.parameter] if own < 0 else extra[own]
         return float(parameter.lower), float(parameter.upper)
     return OPERATIONS[node.operation].reach(*[known[index] for index in node.arguments])

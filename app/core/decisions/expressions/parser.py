@@ -4,28 +4,30 @@
     sum        := product { ("+" | "-") product }
     product    := signed { ("*" | "/") signed }
     signed     := "-" signed | atom [ "**" signed ]
-    atom       := NUMBER | PARAMETER | FUNCTION "(" expression { "," expression } ")" | "(" expression ")"
+    atom       := NUMBER | NAME | FUNCTION "(" expression { "," expression } ")" | "(" expression ")"
 
-A name before "(" is a function, any other is a parameter. Depth counts what nests: parentheses, calls, signs
+A name before "(" is a function, any other is a parameter, or what the question calls so. In backticks a name may have any
+characters: `cured=true|arm=drug`. Depth counts what nests: parentheses, calls, signs
 and exponents; a long sum is not deep. Each level costs a handful of interpreter frames, so the limit is
 reached long before the interpreter's own.
 """
 
 from collections.abc import Mapping
+from itertools import islice
 
 from app.core.decisions.expressions.limits import DEPTH_MAX, NODES_MAX
 from app.core.decisions.expressions.operations import COMPARISONS, FUNCTIONS, NEGATE
 from app.core.decisions.expressions.tokens import Token, read_literal, tokenise
 from app.core.decisions.expressions.tree import Node, Tree
+from app.core.decisions.parameter_names import NAMES_SHOWN_MAX, listed
 from app.errors import InvalidExpression
 
 BINDING = {**dict.fromkeys(COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "**": 4}
-NAMES_SHOWN_MAX = 8
 
 
-def parse(text: str, parameters: Mapping[str, int], field: str) -> Tree:
-    """`parameters` maps each name to its column. Raises InvalidExpression with a position."""
-    parser = _Parser(tokenise(text, field), parameters, field)
+def parse(text: str, own: Mapping[str, int], parameters: Mapping[str, int], field: str) -> Tree:
+    """Both map names to columns; the question's `own` come first. Raises InvalidExpression with a position."""
+    parser = _Parser(tokenise(text, field), own, parameters, field)
     parser.expression(1)
     if parser.token.kind != "end":
         raise parser.refuse("an operator or the end of the expression")
@@ -33,8 +35,9 @@ def parse(text: str, parameters: Mapping[str, int], field: str) -> Tree:
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token], parameters: Mapping[str, int], field: str) -> None:
+    def __init__(self, tokens: list[Token], own: Mapping[str, int], parameters: Mapping[str, int], field: str) -> None:
         self.tokens = tokens
+        self.own = own
         self.parameters = parameters
         self.field = field
         self.index = 0
@@ -87,9 +90,10 @@ class _Parser:
         if token.kind == "number":
             self.index += 1
             return self.add(Node("number", token.position, number=read_literal(token, self.field)))
-        if token.kind == "name":
+        if token.kind in ("name", "quoted"):
             self.index += 1
-            return self.call(token) if self.accept("(") else self.parameter(token)
+            called = token.kind == "name" and self.accept("(")
+            return self.call(token) if called else self.parameter(token)
         if self.accept("-"):
             self.enter(token)
             inner = self.expression(BINDING["**"])
@@ -113,13 +117,14 @@ class _Parser:
         self.depth -= 1
 
     def parameter(self, token: Token) -> int:
-        if token.text not in self.parameters:
-            if token.text in FUNCTIONS:
-                raise self.refuse(f"( after {token.text}")
-            names = list(self.parameters)[:NAMES_SHOWN_MAX]
-            more = ", …" if len(self.parameters) > NAMES_SHOWN_MAX else ""
-            raise self.refuse(f"a parameter of this release: {', '.join(names)}{more}", token.position)
-        return self.add(Node("parameter", token.position, parameter=self.parameters[token.text]))
+        name = token.text.strip("`")
+        column = self.own.get(name, self.parameters.get(name))
+        if column is None:
+            if token.kind == "name" and name in FUNCTIONS:
+                raise self.refuse(f"( after {name}")
+            known = listed([*self.own, *islice(self.parameters, NAMES_SHOWN_MAX + 1)])
+            raise self.refuse(f"a parameter of this release: {known}", token.position)
+        return self.add(Node("parameter", token.position, parameter=column))
 
     def call(self, name: Token) -> int:
         operation = FUNCTIONS.get(name.text)

@@ -11,6 +11,7 @@ from app.errors import InvalidExpression
 SPACE = re.compile(r"[ \t\r\n]*+")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 NUMBER = re.compile(r"(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+")
+QUOTED = re.compile(r"`[^`]++`")
 SYMBOL = re.compile(r"\*\*|<=|>=|==|!=|[-+*/<>(),]")
 STARTS_NUMBER = frozenset("0123456789.")
 CONTINUES_NUMBER = re.compile(r"[A-Za-z0-9_.]")
@@ -20,7 +21,7 @@ CONTINUES_NUMBER = re.compile(r"[A-Za-z0-9_.]")
 class Token:
     """`position` is a 0-based offset into the text; an `end` token closes every list."""
 
-    kind: Literal["number", "name", "symbol", "end"]
+    kind: Literal["number", "name", "quoted", "symbol", "end"]
     text: str
     position: int
 
@@ -58,6 +59,8 @@ def _read_token(text: str, position: int, field: str) -> Token:
         return _read_number(text, position, field)
     if match := NAME.match(text, position):
         return Token("name", match.group(), position)
+    if match := QUOTED.match(text, position):
+        return Token("quoted", match.group(), position)
     if match := SYMBOL.match(text, position):
         return Token("symbol", match.group(), position)
     raise InvalidExpression(field, "a number, a parameter, a function or an operator", position)

@@ -4,17 +4,16 @@ Tie rule: of an even number of samples every point between the two middle ones i
 the lower of the two.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import Estimand
+from app.core.decisions.estimands import AnyEstimand, Context, Estimand
 from app.core.decisions.regret import Bound, bound_quantiles, rank_of
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
 from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
-from app.core.families.parameters import Parameter
 
 HALF = Fraction(1, 2)
 
@@ -34,6 +33,6 @@ class Absolute:
         return bound_quantiles([(HALF, 2.0)], samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Absolute:
+def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Absolute:
     refuse_unknown("utility", spec, {"kind"})
     return Absolute(require_estimand(estimand, "absolute"))

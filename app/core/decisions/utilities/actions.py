@@ -1,7 +1,8 @@
 """`{"kind": "actions", "actions": {"treat": "…", "wait": "…"}, "range": [lo, hi]}`: the decision itself.
 
 Each named action is an expression of the parameters giving its utility; u = (value − lo)/(hi − lo). There is
-no estimand. The public range of every action must lie inside the declared one, so u ∈ [0, 1] for certain.
+no estimand; `"names": {"p": {estimand}}` lets actions use estimands as well as parameters. The public range of
+every action must lie inside the declared one, so u ∈ [0, 1] for certain.
 Tie rule: the action declared first. `why` names the runner-up by the same rule, with its expected utility.
 """
 
@@ -10,42 +11,45 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from app.core.decisions.estimands import Estimand
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.names import NamedEstimands, read_names
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.regret import Bound, bound_finite
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import NAME_LENGTH_MAX, is_label, read_number, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit
-from app.core.families.parameters import Parameter
+from app.core.decisions.strict_fields import NAME_LENGTH_MAX, is_label, refuse_unknown
+from app.core.decisions.utilities.declared_range import check_inside, read_range
+from app.core.decisions.utilities.utility import Decision, in_unit, runner_up
 from app.errors import InvalidQuery
 
-ACTIONS_MAX = 100
+Array = NDArray[np.float64]
 
-# 0.1 + 0.2 reaches a last digit above 0.3: an overshoot this small, relative to the range, is clipped instead.
-OVERSHOOT_MAX = 1e-9
+ACTIONS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
     actions: tuple[tuple[str, Expression], ...]
+    names: NamedEstimands
     lower: float
     upper: float
 
     def decide(self, samples: SampleSet) -> Decision:
         check_work("utility.actions", sum(action.nodes for _, action in self.actions), samples.size)
-        utilities = [self._expected_utility(action, samples) for _, action in self.actions]
+        named = self.names.columns(samples)
+        utilities = [self._expected_utility(action, samples, named) for _, action in self.actions]
         # Sorting is stable, so equals stay in the order they were declared.
         best, second = sorted(range(len(utilities)), key=lambda index: -utilities[index])[:2]
-        why = {"runner_up": self.actions[second][0], "expected_utility": utilities[second]}
+        why = runner_up(self.actions[second][0], utilities[second])
         return Decision(self.actions[best][0], utilities[best], why)
 
-    def _expected_utility(self, action: Expression, samples: SampleSet) -> float:
+    def _expected_utility(self, action: Expression, samples: SampleSet, named: Sequence[Array]) -> float:
         """The mean is normalised, not each value: sums of counts stay exact, and so do their ties.
 
         `np.sum` adds pairwise in an order fixed by the length, the same in every process.
         """
-        values = np.minimum(np.maximum(action.values(samples.columns), self.lower), self.upper)
+        values = np.minimum(np.maximum(action.values(samples.columns, named), self.lower), self.upper)
         mean = float(np.sum(values)) / samples.size
         return in_unit((mean - self.lower) / (self.upper - self.lower))
 
@@ -57,11 +61,12 @@ class Actions:
         return min(1.0, (action.upper - action.lower) / (self.upper - self.lower))
 
 
-def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Actions:
-    refuse_unknown("utility", spec, {"kind", "actions", "range"})
+def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Actions:
+    refuse_unknown("utility", spec, {"kind", "actions", "range", "names"})
     if estimand is not None:
         raise InvalidQuery("estimand", "no estimand beside the utility actions")
-    lower, upper = _parse_range(spec.get("range"))
+    lower, upper = read_range(spec.get("range"))
+    names = read_names(spec, context)
     actions = spec.get("actions")
     if not isinstance(actions, Mapping) or not 2 <= len(actions) <= ACTIONS_MAX:
         raise InvalidQuery("utility.actions", f"an object of 2 to {ACTIONS_MAX} named expressions")
@@ -69,23 +74,7 @@ def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequen
     for name, text in actions.items():
         if not is_label(name):
             raise InvalidQuery("utility.actions", f"names of 1 to {NAME_LENGTH_MAX} printable characters")
-        action = compile_expression(text, parameters, f"utility.actions.{name}")
-        _check_inside(name, action, lower, upper)
+        action = compile_expression(text, context.parameters, f"utility.actions.{name}", names.names)
+        check_inside(repr(name), action, lower, upper)
         compiled.append((name, action))
-    return Actions(tuple(compiled), lower, upper)
-
-
-def _parse_range(value: object) -> tuple[float, float]:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise InvalidQuery("utility.range", "two numbers, the lowest and the highest utility")
-    lower, upper = (read_number("utility.range", bound) for bound in value)
-    if not lower < upper:
-        raise InvalidQuery("utility.range", "a first number below the second")
-    return lower, upper
-
-
-def _check_inside(name: str, action: Expression, lower: float, upper: float) -> None:
-    slack = OVERSHOOT_MAX * (upper - lower)
-    if action.lower < lower - slack or action.upper > upper + slack:
-        reach = f"[{action.lower:.6g}, {action.upper:.6g}]"
-        raise InvalidQuery("utility.range", f"a range that contains {reach}, the public range of {name!r}")
+    return Actions(tuple(compiled), names, lower, upper)

@@ -8,17 +8,16 @@ and 1 − α/2 quantiles. It is convex in (a, b, g), so on lower ≤ a ≤ b ≤
 Tie rule: the smallest maximising a, and the smallest maximising b.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import Estimand
+from app.core.decisions.estimands import AnyEstimand, Context, Estimand
 from app.core.decisions.regret import Bound, bound_quantiles, rank_of
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown
 from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
-from app.core.families.parameters import Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Interval:
         return bound_quantiles([(tau, 1.0) for tau in self._ends], samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Interval:
+def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Interval:
     refuse_unknown("utility", spec, {"kind", "level"})
     level = read_fraction("utility.level", spec.get("level"))
     return Interval(require_estimand(estimand, "interval"), level)

@@ -4,17 +4,16 @@
 Tie rule: if τk is whole, every point from rank τk to the next is a maximiser; the response is the smallest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import Estimand
+from app.core.decisions.estimands import AnyEstimand, Context, Estimand
 from app.core.decisions.regret import Bound, bound_quantiles, rank_of
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown
 from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
-from app.core.families.parameters import Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Pinball:
         return bound_quantiles([(self.tau, 1 / self._scale)], samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Pinball:
+def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Pinball:
     refuse_unknown("utility", spec, {"kind", "tau"})
     tau = read_fraction("utility.tau", spec.get("tau"))
     return Pinball(require_estimand(estimand, "pinball"), tau)

@@ -1,15 +1,14 @@
 """`{"kind": "squared"}`: u = 1 − ((g − r)/(upper − lower))². The response is the mean, the only maximiser."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.decisions.estimands import Estimand
+from app.core.decisions.estimands import AnyEstimand, Context, Estimand
 from app.core.decisions.regret import Bound, bound_mean
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
 from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
-from app.core.families.parameters import Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +24,6 @@ class Squared:
         return bound_mean(samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: Estimand | None, parameters: Sequence[Parameter]) -> Squared:
+def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Squared:
     refuse_unknown("utility", spec, {"kind"})
     return Squared(require_estimand(estimand, "squared"))

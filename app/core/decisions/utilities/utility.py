@@ -3,26 +3,30 @@
 The response is r* ∈ argmax_r Σ_θ u(θ, r) over all responses allowed, ties broken by the rule in each file.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.core.decisions.estimands import Estimand
+from app.core.decisions.estimands import AnyEstimand, Context, Estimand
+from app.core.decisions.estimands.estimand import require_number
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
-from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
-Response = float | list[float] | str
+Response = float | list[float] | str | dict[str, str] | dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`expected_utility` is the mean of u over the samples at the response, in [0, 1]."""
+    """`expected_utility` is the mean of u over the samples at the response, in [0, 1].
+
+    `gap` bounds how far that mean is below the highest of all responses, where not all were tried.
+    """
 
     response: Response
     expected_utility: float
     why: dict[str, Any] | None = None
+    gap: float = 0.0
 
 
 class Utility(Protocol):
@@ -35,13 +39,24 @@ class Utility(Protocol):
         ...
 
 
-UtilityParser = Callable[[Mapping[str, Any], Estimand | None, Sequence[Parameter]], Utility]
+UtilityParser = Callable[[Mapping[str, Any], AnyEstimand | None, Context], Utility]
+"""The context is the utility's own: what it refuses stands at `utility`."""
 
 
-def require_estimand(estimand: Estimand | None, kind: str) -> Estimand:
+def require_estimand(estimand: AnyEstimand | None, kind: str) -> Estimand:
+    """One that is a number."""
+    return require_number(require_any(estimand, kind), "estimand")
+
+
+def require_any(estimand: AnyEstimand | None, kind: str) -> AnyEstimand:
     if estimand is None:
         raise InvalidQuery("estimand", f"an object with a kind; the utility {kind} needs one")
     return estimand
+
+
+def runner_up(response: Response, utility: float) -> dict[str, Any]:
+    """The best of the other responses, by the same tie rule."""
+    return {"runner_up": response, "expected_utility": utility}
 
 
 def in_unit(utility: float) -> float:

@@ -1,0 +1,55 @@
+"""`{"kind": "comparison", "left": {…}, "right": {…}}`: 1 where left > right, 0 where left < right, ½ where they are equal.
+
+Left and right are estimands that are numbers. Under `squared` the answer is P(left > right) + ½·P(left = right) over the
+samples: swapping the sides gives one minus it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.core.decisions.empirical import Empirical
+from app.core.decisions.estimands.estimand import Context, Estimand, Guess, check_total_work
+from app.core.decisions.estimands.finite_values import guess_frequent
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import refuse_unknown
+from app.errors import InvalidQuery
+
+VALUES = (0.0, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    left: Estimand
+    right: Estimand
+    where: str
+    lower: float = 0.0
+    upper: float = 1.0
+
+    @property
+    def work(self) -> int:
+        return self.left.work + self.right.work + 1
+
+    @property
+    def outcomes(self) -> int:
+        return len(VALUES)
+
+    def distribution(self, samples: SampleSet) -> Empirical:
+        check_total_work(self.where, self.work, samples.size)
+        difference = self.left.distribution(samples).values - self.right.distribution(samples).values
+        return Empirical(0.5 + 0.5 * np.sign(difference), self.lower, self.upper)
+
+    def guess(self, samples: SampleSet) -> Guess:
+        return guess_frequent(self.distribution(samples).values, VALUES)
+
+
+def parse(spec: Mapping[str, Any], context: Context) -> Comparison:
+    refuse_unknown(context.where, spec, {"kind", "left", "right"})
+    left, right = (context.inner(side, spec.get(side)) for side in ("left", "right"))
+    if left == right:
+        raise InvalidQuery(f"{context.where}.right", "another estimand than on the left")
+    if left.upper < right.lower or right.upper < left.lower:
+        raise InvalidQuery(f"{context.where}.right", "an estimand whose public range meets that of the left")
+    return Comparison(left, right, context.where)

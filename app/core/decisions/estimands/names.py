@@ -1,0 +1,55 @@
+"""`"names": {"p": {estimand}, "q": {estimand}}`: estimands under names that expressions can use beside parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.decisions.estimands.estimand import Context, Estimand, check_total_work
+from app.core.decisions.expressions.operations import FUNCTIONS
+from app.core.decisions.expressions.tokens import NAME
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import NAME_LENGTH_MAX
+from app.core.families.parameters import Parameter
+from app.errors import InvalidQuery
+
+NAMES_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEstimands:
+    """In the order given. A name's range is its estimand's."""
+
+    entries: tuple[tuple[str, Estimand], ...] = ()
+    where: str = "estimand"
+
+    @property
+    def names(self) -> tuple[Parameter, ...]:
+        return tuple(Parameter(name, estimand.lower, estimand.upper) for name, estimand in self.entries)
+
+    @property
+    def work(self) -> int:
+        return sum(estimand.work for _, estimand in self.entries)
+
+    def columns(self, samples: SampleSet) -> list[NDArray[np.float64]]:
+        """One array a name, inside its range."""
+        check_total_work(f"{self.where}.names", self.work, samples.size)
+        return [estimand.distribution(samples).values for _, estimand in self.entries]
+
+
+def read_names(spec: Mapping[str, Any], context: Context, reserved: tuple[str, ...] = ()) -> NamedEstimands:
+    """`reserved` are names that mean something else in this place."""
+    given = spec.get("names", {})
+    field = f"{context.where}.names"
+    if not isinstance(given, Mapping) or len(given) > NAMES_MAX:
+        raise InvalidQuery(field, f"an object of at most {NAMES_MAX} estimands")
+    entries = []
+    for name, inner in given.items():
+        known = isinstance(name, str) and len(name) <= NAME_LENGTH_MAX and NAME.fullmatch(name)
+        if not known or name in FUNCTIONS or name in reserved:
+            taken = ", ".join((*FUNCTIONS, *reserved))
+            raise InvalidQuery(field, f"names of letters, digits and _ other than {taken}")
+        entries.append((name, context.inner(f"names.{name}", inner)))
+    return NamedEstimands(tuple(entries), context.where)

@@ -1,0 +1,44 @@
+"""`{"kind": "prediction", "features": {…}}`: what a model predicts for a record with these features.
+
+networks, naive Bayes   `variable` (a naive Bayes model's class unless named) and `level` (true for a binary variable
+                        unless named): P(variable = level | features), in [0, 1].
+linear regression       the mean of the target, or with `"what": "quantile"` and `level` a quantile of one new
+                        observation, in the target's units.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.decisions.estimands.classification import class_of
+from app.core.decisions.estimands.estimand import Context, Estimand
+from app.core.decisions.estimands.network_estimand import NetworkEstimand, renaming
+from app.core.decisions.strict_fields import refuse_unknown
+from app.core.networks.evidence import compile_evidence
+from app.core.networks.model import NetworkModel
+from app.errors import InvalidQuery
+
+
+def parse(spec: Mapping[str, Any], context: Context) -> Estimand:
+    if isinstance(context.model, NetworkModel):
+        return _parse_class(spec, context, context.model)
+    expected = "an estimand for this release's model; prediction is for networks, naive Bayes and linear regression"
+    raise InvalidQuery(f"{context.where}.kind", expected)
+
+
+def _parse_class(spec: Mapping[str, Any], context: Context, model: NetworkModel) -> NetworkEstimand:
+    where = context.where
+    refuse_unknown(where, spec, {"kind", "variable", "level", "features"})
+    variable = class_of(model, spec, where)
+    if not isinstance(variable, str) or variable not in {node.name for node in model.network.nodes}:
+        raise InvalidQuery(f"{where}.variable", "the name of a variable of this network")
+    levels = model.network.nodes[model.network.index(variable)].levels
+    level = spec.get("level", True if levels == ("false", "true") else None)
+    fields = {
+        f"{where}.event.{variable}": f"{where}.level",
+        f"{where}.event": f"{where}.level",
+        f"{where}.evidence": f"{where}.features",
+    }
+    with renaming(fields):
+        features = spec.get("features")
+        compiled = compile_evidence(model.network, event={variable: level}, evidence=features, where=where)
+    return NetworkEstimand(compiled)

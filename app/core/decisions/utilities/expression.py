@@ -1,0 +1,104 @@
+"""`{"kind": "expression", "utility": "…", "responses": […], "range": [lo, hi]}`: any utility u(θ, r) of a finite set of r.
+
+In the text `r` is the response, `g` the estimand if there is one, and every other name a parameter, or an estimand in
+`names` (a parameter called r or g steps back: give it a name there). `responses` are 2 to 1,000 different numbers, or
+`{"lower", "upper", "steps"}` for that many evenly spaced ones, both ends included. The public range must lie inside the
+declared one, so that (value − lo)/(hi − lo) ∈ [0, 1] for certain. Tie rule: the response listed first, so on a grid the
+smallest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.estimand import require_number
+from app.core.decisions.estimands.names import NamedEstimands, read_names
+from app.core.decisions.expressions import Expression, check_work, compile_expression
+from app.core.decisions.regret import Bound, bound_finite
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import read_number, refuse_unknown
+from app.core.decisions.utilities.declared_range import check_inside, read_range
+from app.core.decisions.utilities.utility import Decision, in_unit, runner_up
+from app.core.families.parameters import Parameter
+from app.errors import InvalidQuery
+
+RESPONSES_MAX = 1_000
+ENTRIES_MAX = 2**16
+"""Responses times samples evaluated at a time; a function of their numbers alone, so sums have one order."""
+
+RESPONSE, ESTIMAND = "r", "g"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionUtility:
+    """`names` holds the estimand first, if there is one; `expression` was given the names and then `r`."""
+
+    expression: Expression
+    names: NamedEstimands
+    responses: tuple[float, ...]
+    lower: float
+    upper: float
+
+    def decide(self, samples: SampleSet) -> Decision:
+        check_work("utility.utility", self.expression.nodes * len(self.responses), samples.size)
+        means = self._sums(samples) / samples.size
+        utilities = [in_unit((mean - self.lower) / (self.upper - self.lower)) for mean in means.tolist()]
+        # Sorting is stable, so equals stay in the order they were listed.
+        best, second = sorted(range(len(utilities)), key=lambda place: -utilities[place])[:2]
+        why = runner_up(self.responses[second], utilities[second])
+        return Decision(self.responses[best], utilities[best], why)
+
+    def _sums(self, samples: SampleSet) -> NDArray[np.float64]:
+        """Σ_θ u(θ, r) for every r: `np.sum` adds pairwise along each row, in an order fixed by its length."""
+        named = self.names.columns(samples)
+        responses = np.array(self.responses)[:, None]
+        step = max(1, ENTRIES_MAX // len(self.responses))
+        totals = np.zeros(len(self.responses))
+        for start in range(0, samples.size, step):
+            part = slice(start, min(start + step, samples.size))
+            extra = [*(column[part] for column in named), responses]
+            values = self.expression.evaluate(samples.columns, extra, part)
+            held = np.minimum(np.maximum(values, self.lower), self.upper)
+            totals += np.broadcast_to(held, (len(responses), part.stop - start)).sum(axis=1)
+        return totals
+
+    def regret(self, samples: int, delta: float) -> Bound:
+        width = min(1.0, (self.expression.upper - self.expression.lower) / (self.upper - self.lower))
+        return bound_finite([width] * len(self.responses), samples, delta)
+
+
+def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> ExpressionUtility:
+    refuse_unknown("utility", spec, {"kind", "utility", "responses", "range", "names"})
+    lower, upper = read_range(spec.get("range"))
+    responses = _read_responses(spec.get("responses"))
+    names = read_names(spec, context, (RESPONSE, ESTIMAND))
+    if estimand is not None:
+        names = NamedEstimands(((ESTIMAND, require_number(estimand, "estimand")), *names.entries), context.where)
+    extra = (*names.names, Parameter(RESPONSE, min(responses), max(responses)))
+    expression = compile_expression(spec.get("utility"), context.parameters, "utility.utility", extra)
+    check_inside("the utility", expression, lower, upper)
+    return ExpressionUtility(expression, names, responses, lower, upper)
+
+
+def _read_responses(value: object) -> tuple[float, ...]:
+    field = "utility.responses"
+    expected = f'a list of 2 to {RESPONSES_MAX} different numbers, or "lower", "upper" and "steps"'
+    if isinstance(value, Mapping):
+        refuse_unknown(field, value, {"lower", "upper", "steps"})
+        lower, upper = (read_number(f"{field}.{end}", value.get(end)) for end in ("lower", "upper"))
+        steps = value.get("steps")
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= RESPONSES_MAX:
+            raise InvalidQuery(f"{field}.steps", f"a whole number from 2 to {RESPONSES_MAX}")
+        if not lower < upper:
+            raise InvalidQuery(f"{field}.upper", "a number above lower")
+        return tuple((np.linspace(lower, upper, steps) + 0.0).tolist())
+    if not isinstance(value, list | tuple) or not 2 <= len(value) <= RESPONSES_MAX:
+        raise InvalidQuery(field, expected)
+    numbers = tuple(read_number(field, number) + 0.0 for number in value)
+    if len(set(numbers)) != len(numbers):
+        raise InvalidQuery(field, expected)
+    return numbers
