@@ -152,10 +152,13 @@ async def _save(connection: AsyncConnection, posting: Posting) -> None:
     if posting.kind == "open":
         await connection.execute(insert(accounts).values(values))
         return
+    # Who an account belongs to never changes. Naming the key in SET would make SQLite look for lines that refer to it:
+    # all of the account's, at every charge.
+    changed = {name: value for name, value in values.items() if name not in ("id", "dataset_id", "analyst_id")}
     statement = (
         update(accounts)
         .where(accounts.c.id == posting.account.id, accounts.c.revision == posting.account.revision - 1)
-        .values(values)
+        .values(changed)
     )
     if (await connection.execute(statement)).rowcount != 1:
         raise IntegrityFailure("the account changed since it was read; it has to be locked first")
