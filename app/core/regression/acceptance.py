@@ -15,8 +15,8 @@ V = ‖u‖² and D = V − 1 under it; the chance of acceptance is p = E[1{D �
    least hc, h = ln((1 − q/5)/(1 − q))/c; being concave it falls at least as fast to the left: G(−t) ≤ G(0)·e^{−ht}.
 6. p = E[G(0) − G(−T)] for T exponential of rate κ (by parts) ≥ G(0)·h/(κ·sd + h) ≥ e⁻¹/(1 + √(2κ)/h).
 
-κ itself is bounded: ‖b‖²/x² + d/x ≥ 1 at x = 2κ + λ gives 2κ ≤ d + ‖b‖. The true worst case is about 0.4/√(2κ), a hundred
-times better; the cap only has to be finite, public and never met.
+κ itself is bounded: ‖b‖²/x² + d/x ≥ 1 at x = 2κ + λ gives 2κ ≤ d + ‖b‖. The true worst case is about 0.4/√(2κ), some
+hundreds of times better; the cap only has to be finite, public and never met.
 """
 
 import math

@@ -61,7 +61,7 @@ def test_draws_have_the_law_of_a_long_plain_rejection_run(name: str) -> None:
     lattice = 2.0**posterior.bounds.bits
     theirs = np.trunc(plain_rejection(matrix, linear, DRAWS, 12) * lattice) / lattice
     d = len(linear)
-    views: list[Callable[[np.ndarray], np.ndarray]] = [lambda u, i=i: u[:, i] for i in range(d)]  # type: ignore[misc]
+    views: list[Callable[[np.ndarray], np.ndarray]] = [lambda u, i=i: u[:, i] for i in range(d)]
     views += [lambda u: (u**2).sum(axis=1), lambda u: u @ np.arange(1, d + 1)]
     for view in views:
         assert ks_2samp(view(ours), view(theirs)).pvalue > FALSE_ALARM / 40
@@ -71,7 +71,8 @@ def test_draws_have_the_law_of_a_long_plain_rejection_run(name: str) -> None:
 def test_acceptance_is_never_below_the_public_bound() -> None:
     """Random precisions and linear terms of all sizes; 20,000 proposals each.
 
-    Without a tilt the bound is 1/e and rates were above a half; with one it is a hundredth of the rate: no false alarms."""
+    Rates found: 0.88 and more without a tilt, where the bound is 0.36; with one at least 150 times the bound. A false
+    alarm would take a rate near the bound first."""
     rng = np.random.default_rng(13)
     for _ in range(60):
         d = int(rng.integers(1, 7))
