@@ -111,9 +111,7 @@ def draw_network(
                 chosen[:, part, at] = theta
         probabilities = level_probabilities(model.node_splits(i), chosen)
         drawn[:, network.cells(i)] = probabilities.reshape(settings.samples, -1)
-    # 1 − (1 − ω) may round below ω, and a product past a power: public ranges are promised to the last digit.
-    lower, upper = (np.array([getattr(each, end) for each in model.parameters]) for end in ("lower", "upper"))
-    return np.clip(drawn, lower, upper, out=drawn)
+    return drawn
 
 
 def _within(s: Array, f: Array, shape: BlockShape) -> tuple[Array, Array]:

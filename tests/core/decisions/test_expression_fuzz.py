@@ -26,7 +26,7 @@ NAMESPACE = {
 }
 BOUNDED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 
-ARITHMETIC = "theta x 1 0 2.5 1e3 1e999 .5 + - * / ** < <= == != > ( ( ) ) , min( max( exp( log( abs( where("
+ARITHMETIC = "theta `x` ` x 1 0 2.5 1e3 1e999 .5 + - * / ** < <= == != > ( ( ) ) , min( max( exp( log( abs( where("
 FOREIGN = "__class__ . [ ' lambda ² ٣ − 🙂 # 0b1 1_0 nan inf True ; = : % @"
 pieces = st.sampled_from([*ARITHMETIC.split(), *FOREIGN.split(), " ", "\n", "\x00", "\ud800"])
 

@@ -218,7 +218,7 @@ def test_named_estimands_share_one_limit_of_work():
 @pytest.mark.parametrize("trim", [0.05, 0.1, 0.2, 0.07, 1e-3])
 @pytest.mark.parametrize("splits", ["tree", "chain"])
 def test_draws_at_the_ends_of_the_grid_lie_inside_the_public_ranges(trim, splits):
-    """1 − (1 − 0.1) is below 0.1 in doubles; counts of all or nothing push every block to an end of its grid."""
+    """1 − (1 − 0.1) is below 0.1 in doubles, so a draw at ω itself would be refused; the outermost points lie inside."""
     network = build_network([Node("a", tuple("0123456"), (), (1.0,) * 7)])
     model = NetworkModel("network", network, trim, splits)
     for at in range(7):

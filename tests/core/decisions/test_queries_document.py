@@ -13,6 +13,7 @@ from app.core.decisions.expressions.operations import FUNCTIONS
 from app.core.families.bernoulli import bernoulli
 from app.core.families.parameters import Parameter
 from tests.core.decisions.clinic import MODEL, network_samples
+from tests.core.decisions.wages import WAGES, wage_samples
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "queries.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```json ?(\w*)\n(.*?)```", DOCUMENT, flags=re.DOTALL)
@@ -23,6 +24,8 @@ def release(note: str) -> tuple[object, SampleSet]:
     """The model an example is about, and samples of it."""
     if note == "network":
         return MODEL, network_samples(100)
+    if note == "regression":
+        return WAGES, wage_samples(100)
     return bernoulli("cured"), SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
 
 

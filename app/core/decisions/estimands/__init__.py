@@ -3,6 +3,7 @@
 from app.core.decisions.estimands import (
     classification,
     comparison,
+    contrast,
     expectation,
     explanation,
     expression,
@@ -21,6 +22,7 @@ ESTIMANDS: dict[str, EstimandParser] = {
     "expectation": expectation.parse,
     "prediction": prediction.parse,
     "classification": classification.parse,
+    "contrast": contrast.parse,
     "explanation": explanation.parse,
     "comparison": comparison.parse,
 }

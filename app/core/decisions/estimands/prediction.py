@@ -11,16 +11,20 @@ from typing import Any
 
 from app.core.decisions.estimands.classification import class_of
 from app.core.decisions.estimands.estimand import Context, Estimand
+from app.core.decisions.estimands.linear import parse_linear_prediction
 from app.core.decisions.estimands.network_estimand import NetworkEstimand, renaming
 from app.core.decisions.strict_fields import refuse_unknown
 from app.core.networks.evidence import compile_evidence
 from app.core.networks.model import NetworkModel
+from app.core.regression.model import LinearModel
 from app.errors import InvalidQuery
 
 
 def parse(spec: Mapping[str, Any], context: Context) -> Estimand:
     if isinstance(context.model, NetworkModel):
         return _parse_class(spec, context, context.model)
+    if isinstance(context.model, LinearModel):
+        return parse_linear_prediction(spec, context, context.model)
     expected = "an estimand for this release's model; prediction is for networks, naive Bayes and linear regression"
     raise InvalidQuery(f"{context.where}.kind", expected)
 
