@@ -1,1 +1,1 @@
-"""Rows → exact integer statistics. Rows stay inside the engine; only counts come out."""
+"""Rows → exact integer statistics. Rows stay inside the engine; only counts and sums come out."""

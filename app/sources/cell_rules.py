@@ -1,11 +1,13 @@
 """What a cell must be, and what it counts as, written in SQL over one column of the scan.
 
-Two expressions per column:
+Three expressions per column:
 
 `valid`  true exactly when the cell is allowed; NULL counts as false. Text is checked by its
          spelling first, because the engine's casts are generous ('1_000', '0x10', ' 1', 'nan').
 `canonical`  one spelling per value, the same whether the value came from CSV or Parquet. Total:
          a cell that is not allowed has one too (NULL), so reading never fails after upload.
+`number` the double the canonical spelling reads as, without writing and reading it: NULL or NaN for
+         what is no number, and for columns that hold none.
 """
 
 from dataclasses import dataclass
@@ -24,15 +26,17 @@ TEXT = "VARCHAR"
 _SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"})
 _WHOLE = _SIGNED | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"}
 _FLOATING = frozenset({"FLOAT", "DOUBLE"})
+_NO_NUMBER = "NULL::DOUBLE"
 
 
 @dataclass(frozen=True, slots=True)
 class CellRule:
-    """`valid` and `canonical` are SQL, `expected` is for the steward and names public facts only."""
+    """`valid`, `canonical` and `number` are SQL, `expected` is for the steward and names public facts only."""
 
     name: str
     valid: str
     canonical: str
+    number: str
     expected: str
 
 
@@ -50,20 +54,20 @@ def text_rule(column: Column, cell: str) -> CellRule:
     """The rule for a CSV cell. `cell` is the SQL name of a text column."""
     if column.type == "binary":
         valid = f"{cell} IN ('true', 'false', '1', '0')"
-        canonical = f"CASE WHEN {cell} IN ('true', '1') THEN '1' ELSE '0' END"
+        canonical, number = _bit(f"{cell} IN ('true', '1')")
     elif column.type == "categorical":
-        valid, canonical = _level(column, cell), cell
+        valid, canonical, number = _level(column, cell), cell, _NO_NUMBER
     elif column.type == "integer":
-        number = f"TRY_CAST({cell} AS BIGINT)"
+        whole = f"TRY_CAST({cell} AS BIGINT)"
         spelled = f"regexp_full_match({cell}, {literal(INTEGER_PATTERN)})"
-        valid = f"{spelled} AND {number} BETWEEN {column.lower} AND {column.upper}"
-        canonical = f"{number}::VARCHAR"
+        valid = f"{spelled} AND {whole} BETWEEN {column.lower} AND {column.upper}"
+        canonical, number = f"{whole}::VARCHAR", f"{whole}::DOUBLE"
     else:
         spelled = f"regexp_full_match({cell}, {literal(REAL_PATTERN)})"
         number = f"TRY_CAST({cell} AS DOUBLE)"
         valid = f"{spelled} AND {_finite(column, number)}"
         canonical = f"{number}::VARCHAR"
-    return CellRule(column.name, valid, canonical, expected_of(column))
+    return CellRule(column.name, valid, canonical, number, expected_of(column))
 
 
 def typed_rule(column: Column, cell: str, engine_type: str) -> CellRule | None:
@@ -72,19 +76,19 @@ def typed_rule(column: Column, cell: str, engine_type: str) -> CellRule | None:
     if column.type == "binary" and (whole or engine_type == "BOOLEAN"):
         one = cell if engine_type == "BOOLEAN" else f"{cell} = 1"
         valid = f"{cell} IS NOT NULL" if engine_type == "BOOLEAN" else f"{cell} IN (0, 1)"
-        canonical = f"CASE WHEN {one} THEN '1' ELSE '0' END"
+        canonical, number = _bit(one)
     elif column.type == "categorical" and engine_type == TEXT:
-        valid, canonical = _level(column, cell), cell
+        valid, canonical, number = _level(column, cell), cell, _NO_NUMBER
     elif column.type == "integer" and (whole or decimal):
         integral = f"{cell} = trunc({cell}) AND " if decimal else ""
         valid = f"{integral}{cell} BETWEEN {column.lower} AND {column.upper}"
-        canonical = f"TRY_CAST({cell} AS HUGEINT)::VARCHAR"
+        canonical, number = f"TRY_CAST({cell} AS HUGEINT)::VARCHAR", f"TRY_CAST({cell} AS HUGEINT)::DOUBLE"
     elif column.type == "real" and (whole or decimal or engine_type in _FLOATING):
         number = f"TRY_CAST({cell} AS DOUBLE)"
         valid, canonical = _finite(column, number), f"{number}::VARCHAR"
     else:
         return None
-    return CellRule(column.name, valid, canonical, expected_of(column))
+    return CellRule(column.name, valid, canonical, number, expected_of(column))
 
 
 def stored_types(column: Column) -> str:
@@ -103,7 +107,11 @@ def person_rule(name: str, cell: str, engine_type: str) -> CellRule | None:
         return None
     text = cell if engine_type == TEXT else f"{cell}::VARCHAR"
     spelled = f"regexp_full_match({text}, {literal(PERSON_PATTERN)})"
-    return CellRule(name, f"length({text}) <= {PERSON_LENGTH_MAX} AND {spelled}", text, PERSON_EXPECTED)
+    return CellRule(name, f"length({text}) <= {PERSON_LENGTH_MAX} AND {spelled}", text, _NO_NUMBER, PERSON_EXPECTED)
+
+
+def _bit(true: str) -> tuple[str, str]:
+    return f"CASE WHEN {true} THEN '1' ELSE '0' END", f"CASE WHEN {true} THEN 1 ELSE 0 END::DOUBLE"
 
 
 def _level(column: Column, cell: str) -> str:

@@ -111,3 +111,8 @@ def literal(text: str) -> str:
 
 def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def double(value: float) -> str:
+    """A SQL literal that reads back as the same double."""
+    return f"CAST('{value!r}' AS DOUBLE)"

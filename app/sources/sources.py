@@ -6,15 +6,17 @@ To add an engine: a class with `validate` and `statistic`, and a line in `SOURCE
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, overload
 
+from app.core.networks.counts import CountsRequest, ExactCounts
+from app.core.regression.moments import ExactMoments, MomentsRequest
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics import ExactStatistic, StatisticRequest
 from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
-from app.sources.formats import sniff
-from app.sources.row_statistics import compute
+from app.sources.formats import Format, sniff
+from app.sources.row_statistics import Exact, Request, compute
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.uploads import UploadStore
 
@@ -25,7 +27,13 @@ class RowSource(Protocol):
     def validate(self, n: int | None) -> UploadReport:
         """Strict, for the steward's eyes: InvalidRows, UnsupportedFormat, InvalidInput about `n`."""
 
-    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
+    @overload
+    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic: ...
+    @overload
+    def statistic(self, request: CountsRequest, hash_key: bytes) -> ExactCounts: ...
+    @overload
+    def statistic(self, request: MomentsRequest, hash_key: bytes) -> ExactMoments: ...
+    def statistic(self, request: Request, hash_key: bytes) -> Exact:
         """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
 
 
@@ -42,53 +50,70 @@ class SourceContext:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadedFile:
-    """The rows a steward streamed in, in the private store."""
+class FileRows:
+    """The rows of one file, which is looked up anew for every reading. `find` raises DataMissing if it is gone."""
 
+    find: Callable[[], Path]
     context: SourceContext
 
     def validate(self, n: int | None) -> UploadReport:
-        return _validate(self._path(), self.context, n)
+        path, context = self.find(), self.context
+        return validate(
+            path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits
+        )
 
-    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
-        return _statistic(self._path(), self.context, request, hash_key)
+    @overload
+    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic: ...
+    @overload
+    def statistic(self, request: CountsRequest, hash_key: bytes) -> ExactCounts: ...
+    @overload
+    def statistic(self, request: MomentsRequest, hash_key: bytes) -> ExactMoments: ...
+    def statistic(self, request: Request, hash_key: bytes) -> Exact:
+        path, context = self.find(), self.context
+        return compute(
+            path,
+            _format_now(path),
+            context.columns,
+            context.unit,
+            request,
+            hash_key,
+            uploads=context.uploads,
+            limits=context.limits,
+        )
 
-    def _path(self) -> Path:
-        name = self.context.upload_name
-        path = None if name is None else self.context.uploads.path(name)
+
+def _format_now(path: Path) -> Format:
+    try:
+        return sniff(path)
+    except UnsupportedFormat:
+        raise DataMissing("the rows are no longer what was checked") from None
+    except OSError:
+        raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+
+
+def _open_upload(spec: SourceSpec, context: SourceContext) -> RowSource:
+    """The rows a steward streamed in, in the private store."""
+
+    def find() -> Path:
+        name = context.upload_name
+        path = None if name is None else context.uploads.path(name)
         if path is None or not path.is_file():
             raise DataMissing("no rows have been uploaded, or they were wiped after use")
         return path
 
-
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """A file below an allowed root, read where it lies. It is looked up anew for every reading."""
-
-    path: str
-    context: SourceContext
-
-    def validate(self, n: int | None) -> UploadReport:
-        return _validate(self._path(), self.context, n)
-
-    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
-        return _statistic(self._path(), self.context, request, hash_key)
-
-    def _path(self) -> Path:
-        try:
-            return resolve_file(self.path, self.context.roots)
-        except InvalidSchema:
-            raise DataMissing("the source file is not there any more") from None
-
-
-def _open_upload(spec: SourceSpec, context: SourceContext) -> RowSource:
-    return UploadedFile(context)
+    return FileRows(find, context)
 
 
 def _open_file(spec: SourceSpec, context: SourceContext) -> RowSource:
-    if spec.path is None:
-        raise ValueError("a file source has a path")
-    return FileSource(spec.path, context)
+    """A file below an allowed root, read where it lies."""
+
+    def find() -> Path:
+        try:
+            return resolve_file(spec.path, context.roots)
+        except InvalidSchema:
+            raise DataMissing("the source file is not there any more") from None
+
+    return FileRows(find, context)
 
 
 SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {
@@ -100,26 +125,3 @@ SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {
 def open_source(spec: SourceSpec, context: SourceContext) -> RowSource:
     """Nothing is read yet; a source that is gone says so when it is first read."""
     return SOURCES[spec.kind](spec, context)
-
-
-def _validate(path: Path, context: SourceContext, n: int | None) -> UploadReport:
-    return validate(path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits)
-
-
-def _statistic(path: Path, context: SourceContext, request: StatisticRequest, hash_key: bytes) -> ExactStatistic:
-    try:
-        file_format = sniff(path)
-    except UnsupportedFormat:
-        raise DataMissing("the rows are no longer what was checked") from None
-    except OSError:
-        raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
-    return compute(
-        path,
-        file_format,
-        context.columns,
-        context.unit,
-        request,
-        hash_key,
-        uploads=context.uploads,
-        limits=context.limits,
-    )

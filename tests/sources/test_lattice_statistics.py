@@ -17,7 +17,8 @@ from app.core.schema import Column, PrivacyUnit, parse_columns
 from app.core.statistics import ExactStatistic, StatisticRequest
 from app.errors import InvalidModel
 from app.sources.formats import sniff
-from app.sources.row_statistics import _steps, compute
+from app.sources.row_statistics import compute
+from app.sources.sum_statistics import steps_of as steps_in_sql
 from app.sources.uploads import UploadStore
 from tests.core.families.family_cases import CASES, build
 
@@ -122,7 +123,7 @@ def test_every_single_record_lands_on_the_step_of_the_python_rule(request_: Stat
     rows = pa.table({"x": values, "i": range(len(values))})
     with duckdb.connect() as connection:
         connection.register("rows", rows)
-        found = connection.execute(f"SELECT {_steps('x::VARCHAR', request_)} FROM rows ORDER BY i").fetchall()
+        found = connection.execute(f"SELECT {steps_in_sql('x', request_)} FROM rows ORDER BY i").fetchall()
     gaps = [abs(one - steps_of(request_, x)) for (one,), x in zip(found, values, strict=True)]
     assert all(0 <= one <= request_.steps for (one,) in found)
     if request_.transform in ROUNDED_BY_A_LIBRARY:

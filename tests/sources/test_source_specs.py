@@ -10,7 +10,7 @@ from app.core.schema import Column, PrivacyUnit
 from app.core.statistics import StatisticRequest
 from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.source_spec import SourceSpec, parse_source
-from app.sources.sources import SOURCES, FileSource, RowSource, SourceContext, UploadedFile, open_source
+from app.sources.sources import SOURCES, RowSource, SourceContext, open_source
 from app.sources.uploads import UploadStore
 from tests.sources.rows_under_test import KEY
 
@@ -143,14 +143,14 @@ def test_registry_lists_every_kind() -> None:
 def test_upload_that_was_wiped_is_missing(context: SourceContext) -> None:
     assert context.upload_name is not None
     context.uploads.wipe(context.upload_name)
-    source = UploadedFile(context)
+    source = open_source(SourceSpec("upload"), context)
     for call in (lambda: source.validate(None), lambda: source.statistic(CURED, KEY)):
         with pytest.raises(DataMissing):
             call()
 
 
 def test_file_swapped_for_a_way_out_after_declaration_is_missing(root: Path, context: SourceContext) -> None:
-    source = FileSource("trial.csv", context)
+    source = open_source(SourceSpec("file", path="trial.csv"), context)
     (root / "trial.csv").unlink()
     (root / "trial.csv").symlink_to(root.parent / "outside.csv")
     with pytest.raises(DataMissing):
@@ -158,7 +158,7 @@ def test_file_swapped_for_a_way_out_after_declaration_is_missing(root: Path, con
 
 
 def test_file_that_turned_into_something_else_is_missing(root: Path, context: SourceContext) -> None:
-    source = FileSource("trial.csv", context)
+    source = open_source(SourceSpec("file", path="trial.csv"), context)
     (root / "trial.csv").write_bytes(b"\x1f\x8b")
     with pytest.raises(DataMissing):
         source.statistic(CURED, KEY)
@@ -172,4 +172,4 @@ def test_data_directory_that_reads_as_a_pattern_is_refused(tmp_path: Path, colum
         upload.write(ROWS)
         name = upload.finish()
     with pytest.raises(Unavailable):
-        UploadedFile(SourceContext(columns, PrivacyUnit(), store, name)).validate(None)
+        open_source(SourceSpec("upload"), SourceContext(columns, PrivacyUnit(), store, name)).validate(None)

@@ -1,0 +1,78 @@
+"""How many rows fall in every (node, configuration, level) cell of a network.
+
+Every cell has a number: nodes one after another, within a node mixed radix with the node's own level fastest. A row becomes
+the list of its cells, one a node, and one more that every row has; the engine takes the lists apart and counts equal numbers.
+So the file is read once, no table of rows is kept, and memory holds one counter a cell.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from app.core.networks.counts import CountsRequest, ExactCounts, NodeCounts
+from app.core.schema import Column
+from app.errors import InvalidModel
+from app.sources.cell_rules import CellRule
+from app.sources.engine import literal
+
+_BINARY = {"false": "0", "true": "1"}
+
+
+class LevelCounts:
+    """A cell that is missing or not allowed counts as the first level of its column: every row counts in every node."""
+
+    def check(self, request: CountsRequest, columns: Mapping[str, Column]) -> None:
+        for name, levels in request.levels:
+            column = columns.get(name)
+            if column is None or column.type == "real":
+                raise InvalidModel("model.nodes", "categorical, binary or integer columns of the dataset")
+            if column.type == "binary" and not set(levels) <= set(_BINARY):
+                raise InvalidModel("model.nodes", "false and true as the levels of binary columns")
+        sizes = {name: len(levels) for name, levels in request.levels}
+        for node in request.nodes:
+            if node.shape != tuple(sizes.get(name) for name in (*node.parents, node.name)):
+                raise InvalidModel("model.nodes", "nodes whose tables have the levels of their columns")
+
+    def cells(
+        self, request: CountsRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+    ) -> Sequence[str]:
+        """The place of each column's level."""
+        return [_place(columns[name], rules[name], levels) for name, levels in request.levels]
+
+    def totals(self, request: CountsRequest, table: str) -> str:
+        places = {name: f"v{place}" for place, name in enumerate(request.columns)}
+        numbers, start = [], 0
+        for node in request.nodes:
+            numbers.append(f"{start} + {_number_in_node(node, places)}")
+            start += math.prod(node.shape)
+        listed = ", ".join([*numbers, f"{start}"])
+        return f"SELECT cell, count(*) FROM (SELECT unnest([{listed}]) AS cell FROM {table}) GROUP BY cell"  # noqa: S608
+
+    def exact(self, request: CountsRequest, found: Sequence[tuple[Any, ...]]) -> ExactCounts:
+        size = sum(math.prod(node.shape) for node in request.nodes)
+        counts = np.zeros(size + 1, dtype=np.int64)
+        for cell, count in found:
+            counts[cell] = count
+        return ExactCounts(counts[:size], int(counts[size]))
+
+
+def _place(column: Column, rule: CellRule, levels: Sequence[str]) -> str:
+    """An enumeration finds a level by hashing, however many there are."""
+    cell, spelled = rule.canonical, levels
+    if column.type == "binary":
+        spelled = [_BINARY[level] for level in levels]
+    elif column.type == "integer":
+        # The engine's casts are generous: '1.5' and '1_0' have a canonical spelling without being allowed.
+        cell = f"CASE WHEN {rule.valid} THEN {rule.canonical} END"
+    enumeration = f"ENUM({', '.join(map(literal, spelled))})"
+    return f"coalesce(enum_code(TRY_CAST({cell} AS {enumeration})), 0)::USMALLINT"
+
+
+def _number_in_node(node: NodeCounts, places: Mapping[str, str]) -> str:
+    """Σ place·stride, last parent before the node's own level."""
+    terms = []
+    for axis, name in enumerate((*node.parents, node.name)):
+        terms.append(f"{math.prod(node.shape[axis + 1 :])} * {places[name]}::INTEGER")
+    return " + ".join(terms)
