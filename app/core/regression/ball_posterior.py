@@ -5,11 +5,14 @@ probability exp(κ(‖w‖² − R²)): exact for every κ ≥ 0. κ is the root
 than R² without a tilt. Everything is done in units of R.
 
 **What doubles change.** Λ and b come from whole numbers; the factor of Λ + 2κI and the mean are found with 160 bits and rounded
-once. u·2²⁶ is split into a whole and a rest, so 1 − ‖u‖² is right to 2⁻⁷⁰ however large κ is. An accepted u is cut towards
-zero to the public lattice 2^{−bits}, cells of at most 1/64 of the narrowest sd the data can make. `log_ratio` is the
-declared allowance: every cell's probability is within e^{±s} of the ideal one, but for tails of probability 2⁻¹⁰⁰.
-  * rounding moves a coordinate of u by less than (d+4)·2⁻⁵², across a cell's 2d faces: d(d+4)·2^{bits−50} of its mass, and as
-    much again for the grain of the normals, coarser by 1/√Λ_min where the posterior is wider than the ball;
+once. u·2²⁶ is split into a whole and a rest, so 1 − ‖u‖² is right to 2⁻⁷⁰ however large κ is. An accepted u becomes the point
+k·h of the public lattice h = 2^{−bits}, k = round(u/h + ℓ) with ℓ Laplace noise of scale 1. A step is at most 1/64 of the
+narrowest sd the data can make, so variances grow by less than a thousandth; and P(k|u) changes by at most e^{±|Δu|₁/h}.
+Cutting u to cells would not do: those that the sphere cuts to slivers keep no digits. `log_ratio` is the declared allowance: every lattice
+point's probability is within e^{±s} of the ideal one, but for tails of probability 2⁻¹⁰⁰.
+  * rounding moves a coordinate of u by less than (d+4)·2⁻⁵²: d(d+4)·2^{bits−51} through the noise, and as much again for the
+    grain of the normals, coarser by 1/√Λ_min where the posterior is wider than the ball;
+  * a ball larger or smaller by as little is the same ball dilated: d(d+4)·2⁻⁵⁰ times the steepest log-density;
   * rounding the factor changes log-densities by at most r²·d·2⁻⁵³·√(Λ_max/Λ_min), with r² ≤ 2⁹ outside the tails.
 Proposals run out with probability at most 2⁻⁴⁰ (`acceptance.py`); then a draw from the prior is given.
 """
@@ -22,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.regression.acceptance import FAILURE, proposals_cap, tilt_bound
+from app.core.regression.noisy_posterior import in_ball
 from app.core.regression.normals import RandomBytes, exponentials, standard_normals
 from app.errors import InvalidModel, NumericalFailure
 
@@ -67,7 +71,9 @@ class PublicBounds:
     def log_ratio(self) -> float:
         d, narrow = self.dimension, math.sqrt(min(1.0, self.lowest))
         rounding = d * (d + 4) * 2.0 ** (self.bits - 48) / narrow
-        return rounding + d * 2.0**-44 * math.sqrt(self.highest / self.lowest) + 2 * FAILURE
+        steepest = self.linear_norm + self.highest
+        heaped = d * (d + 4) * 2.0**-50 * steepest
+        return rounding + heaped + d * 2.0**-44 * math.sqrt(self.highest / self.lowest) + 2 * FAILURE
 
     @property
     def slack_delta(self) -> float:
@@ -91,12 +97,18 @@ class BallPosterior:
         return "BallPosterior(private)"
 
     def draw(self, samples: int, random_bytes: RandomBytes) -> Array:
-        """(samples, d) points of the public lattice inside the unit ball."""
+        """(samples, d) points of the public lattice, brought into the unit ball."""
         found, missing = _accepted(_proposal(self), samples, self.bounds.cap, random_bytes)
         if missing.any():
             again = _proposal(_prior(self.bounds))
             found[missing] = _accepted(again, int(missing.sum()), self.bounds.cap, random_bytes)[0]  # else stays 0
-        return np.asarray(np.trunc(found * 2.0**self.bounds.bits) / 2.0**self.bounds.bits)
+        return on_lattice(found, self.bounds.bits, random_bytes)
+
+
+def on_lattice(u: Array, bits: int, random_bytes: RandomBytes) -> Array:
+    """A difference of two exponentials is Laplace."""
+    first, second = (exponentials(u.size, random_bytes).reshape(u.shape) for _ in range(2))
+    return in_ball(np.rint(u * 2.0**bits + (first - second)) / 2.0**bits, 1.0)
 
 
 def _prior(bounds: PublicBounds) -> BallPosterior:

@@ -6,7 +6,7 @@ The sampler's running time depends on the data: a release is published at a publ
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class RegressionBaps:
     samples: int
     temperature: float = 1.0
     kind: str = "baps"
-    duration_depends_on_data: bool = True
+    duration_depends_on_data: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_samples(self.samples)
@@ -47,6 +47,7 @@ class RegressionBaps:
 
     def cost(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> ReleaseCost:
         ball = self._ball(model, people, unit_rows)
+        _ = ball.bounds.cap  # refuses before anything is charged
         return ReleaseCost(
             per_sample=ball.draw_cost(),
             samples=self.samples,

@@ -149,3 +149,12 @@ def test_what_cannot_be_sampled_exactly_is_refused() -> None:
         RegressionBaps(1).cost(wage_model(noise_sd=0.01, radius=900), 2**28, 1)
     with pytest.raises(InvalidMechanism):
         RegressionBaps(0)
+
+
+def test_allowance_for_doubles_grows_with_how_steep_the_posterior_may_be() -> None:
+    """Public numbers only, small beside a draw's own cost, and part of every order."""
+    model = wage_model(radius=1.0)
+    small, large = (RegressionBall(model, rows, 1, 1.0) for rows in (1000, 10**6))
+    assert 0 < small.bounds.log_ratio < large.bounds.log_ratio < 1e-3
+    ideal = min(small.reach, 2 * small.reach**2 / 8, curvature_bound(2, small.lipschitz, 1.0, small.taken))
+    assert charged(small)[2] >= ideal + 6 * small.bounds.log_ratio
