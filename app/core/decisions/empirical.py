@@ -5,10 +5,13 @@ hundred samples and for a million. Losses are in units of the public width: z = 
 """
 
 import math
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from app.core.decisions.regret import rank_of
 
 # z is split into a whole number of 2⁻⁴⁰ and the rest below it; 2²² whole numbers of 40 bits fit 63 bits.
 FRACTION_BITS = 40
@@ -56,6 +59,11 @@ class Empirical:
         np.cumsum(whole.astype(np.int64), out=sums[0][1:])
         np.cumsum(scaled - whole, out=sums[1][1:])
         return sums
+
+    def quantile(self, tau: Fraction) -> tuple[float, float]:
+        """(the order statistic of rank ⌈τk⌉, its mean pinball loss)."""
+        rank = rank_of(tau, self.size)
+        return self.order_statistic(rank), self.pinball_loss(rank, float(tau))
 
     def order_statistic(self, rank: int) -> float:
         """The value with `rank` values at or before it when sorted, 1 ≤ rank ≤ k."""

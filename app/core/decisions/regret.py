@@ -56,6 +56,18 @@ def bound_quantiles(levels: Sequence[tuple[Fraction, float]], samples: int, delt
     return Bound(_clipped(value), f"beta {name}, {FIXED}")
 
 
+def bound_mixed_quantiles(levels: Sequence[tuple[Fraction, float]], samples: int, delta: float) -> Bound:
+    """As above, where each sample θ has a law of y ∈ [0, 1] that is a shift of one law by v(θ), held to [0, 1].
+
+    F̂ and F are the mixtures over the draws and over the posterior, r̂ the least r with F̂(r) ≥ τ. The loss has slope F − τ;
+    between r° and r̂ one of F̂ < τ ≤ F, F < τ ≤ F̂ holds, so the regret is at most sup|F̂ − F|, which is at most the same for
+    the distribution functions of v (mixing shifts them, holding to [0, 1] takes no more apart): sqrt(ln(2/δ)/(2N)) by
+    Dvoretzky, Kiefer, Wolfowitz and Massart, for all levels at once.
+    """
+    value = sum(weight for _, weight in levels) * math.sqrt(math.log(2 / delta) / (2 * samples))
+    return Bound(_clipped(value), f"Dvoretzky–Kiefer–Wolfowitz–Massart inequality, {FIXED}")
+
+
 def rank_of(tau: Fraction, samples: int) -> int:
     """⌈τN⌉, exactly: the rank of the smallest minimiser of the summed pinball loss."""
     return -(-tau.numerator * samples // tau.denominator)

@@ -1,10 +1,12 @@
 """What a question is about: a number for every sample with a public range, or a guess at something with names."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from app.core.decisions.empirical import Empirical
+from app.core.decisions.mixture import Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import require_object
 from app.core.families.parameters import Parameter
@@ -63,7 +65,21 @@ class Guessed(Protocol):
     def guess(self, samples: SampleSet) -> Guess: ...
 
 
-AnyEstimand = Estimand | Guessed
+class Observed(ABC):
+    """A number that is not known even where θ is: each sample has a law of it. Frozen and hashable.
+
+    A class to inherit from, not a shape: every answer asks which of the two it has, and shapes are slow to tell.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def law(self, samples: SampleSet) -> Mixture:
+        """Over all samples, inside its public range."""
+
+
+Judged = Estimand | Observed
+AnyEstimand = Estimand | Guessed | Observed
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ EstimandParser = Callable[[Mapping[str, Any], Context], AnyEstimand]
 
 def require_number(estimand: AnyEstimand, where: str) -> Estimand:
     if not isinstance(estimand, Estimand):
-        raise InvalidQuery(f"{where}.kind", "an estimand that is a number; this one names levels, ask it with zero_one")
+        raise InvalidQuery(f"{where}.kind", "an estimand that is one number for every sample")
     return estimand
 
 

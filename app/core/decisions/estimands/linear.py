@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context, Estimand
+from app.core.decisions.estimands.estimand import Context, Estimand, Observed, check_total_work
 from app.core.decisions.estimands.network_estimand import renaming
+from app.core.decisions.mixture import HALVINGS, Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, read_number, refuse_unknown, require_object
 from app.core.regression.estimands import LinearCombination, prediction
@@ -17,9 +18,9 @@ from app.core.regression.model import LinearModel
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]
-What = Literal["mean", "probability", "quantile"]
+What = Literal["mean", "probability", "quantile", "observation"]
 
-FIELDS: dict[What, str | None] = {"mean": None, "probability": "at_most", "quantile": "level"}
+FIELDS: dict[What, str | None] = {"mean": None, "probability": "at_most", "quantile": "level", "observation": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,21 @@ class ObservationEstimand:
         return Empirical(values, self.lower, self.upper)
 
 
-def parse_linear_prediction(spec: Mapping[str, Any], context: Context, model: LinearModel) -> Estimand:
+@dataclass(frozen=True, slots=True)
+class NewObservation(Observed):
+    """y ~ N(mean, σ²) itself, held to the target's public bounds as the data were."""
+
+    mean: LinearEstimand
+    noise_sd: float
+    lower: float
+    upper: float
+
+    def law(self, samples: SampleSet) -> Mixture:
+        check_total_work("estimand", self.mean.work + HALVINGS * 10, samples.size)
+        return Mixture(self.mean.values(samples), self.noise_sd, self.lower, self.upper)
+
+
+def parse_linear_prediction(spec: Mapping[str, Any], context: Context, model: LinearModel) -> Estimand | Observed:
     where = context.where
     what = _read_what(spec, where)
     own = FIELDS[what]
@@ -99,6 +114,9 @@ def parse_linear_prediction(spec: Mapping[str, Any], context: Context, model: Li
         return mean
     if model.noise_sd is None:
         raise InvalidQuery(f"{where}.what", "mean: this release's model does not state noise_sd")
+    if what == "observation":
+        centre, half_width = model.target.centre, model.target.half_width
+        return NewObservation(mean, model.noise_sd, centre - half_width, centre + half_width)
     if what == "probability":
         number = read_number(f"{where}.at_most", spec.get("at_most"))
     else:

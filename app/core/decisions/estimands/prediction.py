@@ -2,15 +2,16 @@
 
 networks, naive Bayes   `variable` (a naive Bayes model's class unless named) and `level` (true for a binary variable
                         unless named): P(variable = level | features), in [0, 1].
-linear regression       the mean of the target, or with `"what": "quantile"` and `level` a quantile of one new
-                        observation, in the target's units.
+linear regression       by `what`: the `mean` of the target, unless said; the `probability` that a new observation is
+                        `at_most` a value; the `quantile` of a `level` of a new observation; or the `observation`
+                        itself, whose law mixes all samples: under `interval` a posterior predictive interval.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.core.decisions.estimands.classification import class_of
-from app.core.decisions.estimands.estimand import Context, Estimand
+from app.core.decisions.estimands.estimand import Context, Estimand, Observed
 from app.core.decisions.estimands.linear import parse_linear_prediction
 from app.core.decisions.estimands.network_estimand import NetworkEstimand, renaming
 from app.core.decisions.strict_fields import refuse_unknown
@@ -20,7 +21,7 @@ from app.core.regression.model import LinearModel
 from app.errors import InvalidQuery
 
 
-def parse(spec: Mapping[str, Any], context: Context) -> Estimand:
+def parse(spec: Mapping[str, Any], context: Context) -> Estimand | Observed:
     if isinstance(context.model, NetworkModel):
         return _parse_class(spec, context, context.model)
     if isinstance(context.model, LinearModel):

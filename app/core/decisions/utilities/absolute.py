@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import AnyEstimand, Context, Estimand
-from app.core.decisions.regret import Bound, bound_quantiles, rank_of
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.estimand import Judged
+from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.decisions.utilities.utility import Decision, in_unit, law_of, quantile_bound, require_law
 
 HALF = Fraction(1, 2)
 
@@ -22,17 +23,16 @@ HALF = Fraction(1, 2)
 class Absolute:
     """|x| is twice the pinball loss at 1/2."""
 
-    estimand: Estimand
+    estimand: Judged
 
     def decide(self, samples: SampleSet) -> Decision:
-        values = self.estimand.distribution(samples)
-        rank = rank_of(HALF, values.size)
-        return Decision(values.order_statistic(rank), in_unit(1 - 2 * values.pinball_loss(rank, 0.5)))
+        response, loss = law_of(self.estimand, samples).quantile(HALF)
+        return Decision(response, in_unit(1 - 2 * loss))
 
     def regret(self, samples: int, delta: float) -> Bound:
-        return bound_quantiles([(HALF, 2.0)], samples, delta)
+        return quantile_bound(self.estimand, [(HALF, 2.0)], samples, delta)
 
 
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Absolute:
     refuse_unknown("utility", spec, {"kind"})
-    return Absolute(require_estimand(estimand, "absolute"))
+    return Absolute(require_law(estimand, "absolute"))

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import AnyEstimand, Context, Estimand
-from app.core.decisions.regret import Bound, bound_quantiles, rank_of
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.estimand import Judged
+from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.decisions.utilities.utility import Decision, in_unit, law_of, quantile_bound, require_law
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    estimand: Estimand
+    estimand: Judged
     level: Fraction
 
     @property
@@ -30,19 +31,15 @@ class Interval:
         return (1 - self.level) / 2, (1 + self.level) / 2
 
     def decide(self, samples: SampleSet) -> Decision:
-        values = self.estimand.distribution(samples)
-        response, loss = [], 0.0
-        for tau in self._ends:
-            rank = rank_of(tau, values.size)
-            response.append(values.order_statistic(rank))
-            loss += values.pinball_loss(rank, float(tau))
-        return Decision(response, in_unit(1 - loss))
+        law = law_of(self.estimand, samples)
+        (low, low_loss), (high, high_loss) = (law.quantile(tau) for tau in self._ends)
+        return Decision([low, high], in_unit(1 - (low_loss + high_loss)))
 
     def regret(self, samples: int, delta: float) -> Bound:
-        return bound_quantiles([(tau, 1.0) for tau in self._ends], samples, delta)
+        return quantile_bound(self.estimand, [(tau, 1.0) for tau in self._ends], samples, delta)
 
 
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Interval:
     refuse_unknown("utility", spec, {"kind", "level"})
     level = read_fraction("utility.level", spec.get("level"))
-    return Interval(require_estimand(estimand, "interval"), level)
+    return Interval(require_law(estimand, "interval"), level)

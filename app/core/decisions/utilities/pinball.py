@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import AnyEstimand, Context, Estimand
-from app.core.decisions.regret import Bound, bound_quantiles, rank_of
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.estimand import Judged
+from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.decisions.utilities.utility import Decision, in_unit, law_of, quantile_bound, require_law
 
 
 @dataclass(frozen=True, slots=True)
 class Pinball:
-    estimand: Estimand
+    estimand: Judged
     tau: Fraction
 
     @property
@@ -27,16 +28,14 @@ class Pinball:
         return float(max(self.tau, 1 - self.tau))
 
     def decide(self, samples: SampleSet) -> Decision:
-        values = self.estimand.distribution(samples)
-        rank = rank_of(self.tau, values.size)
-        loss = values.pinball_loss(rank, float(self.tau))
-        return Decision(values.order_statistic(rank), in_unit(1 - loss / self._scale))
+        response, loss = law_of(self.estimand, samples).quantile(self.tau)
+        return Decision(response, in_unit(1 - loss / self._scale))
 
     def regret(self, samples: int, delta: float) -> Bound:
-        return bound_quantiles([(self.tau, 1 / self._scale)], samples, delta)
+        return quantile_bound(self.estimand, [(self.tau, 1 / self._scale)], samples, delta)
 
 
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Pinball:
     refuse_unknown("utility", spec, {"kind", "tau"})
     tau = read_fraction("utility.tau", spec.get("tau"))
-    return Pinball(require_estimand(estimand, "pinball"), tau)
+    return Pinball(require_law(estimand, "pinball"), tau)

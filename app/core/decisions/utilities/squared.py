@@ -4,20 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.decisions.estimands import AnyEstimand, Context, Estimand
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.estimand import Judged
 from app.core.decisions.regret import Bound, bound_mean
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, require_estimand
+from app.core.decisions.utilities.utility import Decision, in_unit, law_of, require_law
 
 
 @dataclass(frozen=True, slots=True)
 class Squared:
-    estimand: Estimand
+    estimand: Judged
 
     def decide(self, samples: SampleSet) -> Decision:
         """At the mean the summed loss is k times the variance."""
-        values = self.estimand.distribution(samples)
+        values = law_of(self.estimand, samples)
         return Decision(values.mean, in_unit(1 - values.variance))
 
     def regret(self, samples: int, delta: float) -> Bound:
@@ -26,4 +27,4 @@ class Squared:
 
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Squared:
     refuse_unknown("utility", spec, {"kind"})
-    return Squared(require_estimand(estimand, "squared"))
+    return Squared(require_law(estimand, "squared"))

@@ -3,13 +3,16 @@
 The response is r* ∈ argmax_r Σ_θ u(θ, r) over all responses allowed, ties broken by the rule in each file.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
-from app.core.decisions.estimands import AnyEstimand, Context, Estimand
-from app.core.decisions.estimands.estimand import require_number
-from app.core.decisions.regret import Bound
+from app.core.decisions.empirical import Empirical
+from app.core.decisions.estimands import AnyEstimand, Context
+from app.core.decisions.estimands.estimand import Judged, Observed, require_number
+from app.core.decisions.mixture import Mixture
+from app.core.decisions.regret import Bound, bound_mixed_quantiles, bound_quantiles
 from app.core.decisions.sample_set import SampleSet
 from app.errors import InvalidQuery
 
@@ -43,9 +46,19 @@ UtilityParser = Callable[[Mapping[str, Any], AnyEstimand | None, Context], Utili
 """The context is the utility's own: what it refuses stands at `utility`."""
 
 
-def require_estimand(estimand: AnyEstimand | None, kind: str) -> Estimand:
-    """One that is a number."""
-    return require_number(require_any(estimand, kind), "estimand")
+def require_law(estimand: AnyEstimand | None, kind: str) -> Judged:
+    """One that is a number, known for each sample or with a law."""
+    found = require_any(estimand, kind)
+    return found if isinstance(found, Observed) else require_number(found, "estimand")
+
+
+def law_of(estimand: Judged, samples: SampleSet) -> Empirical | Mixture:
+    return estimand.law(samples) if isinstance(estimand, Observed) else estimand.distribution(samples)
+
+
+def quantile_bound(estimand: Judged, levels: Sequence[tuple[Fraction, float]], samples: int, delta: float) -> Bound:
+    bound = bound_mixed_quantiles if isinstance(estimand, Observed) else bound_quantiles
+    return bound(levels, samples, delta)
 
 
 def require_any(estimand: AnyEstimand | None, kind: str) -> AnyEstimand:
