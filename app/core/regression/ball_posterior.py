@@ -8,8 +8,8 @@ than R² without a tilt. Everything is done in units of R.
 once. u·2²⁶ is split into a whole and a rest, so 1 − ‖u‖² is right to 2⁻⁷⁰ however large κ is. An accepted u becomes the point
 k·h of the public lattice h = 2^{−bits}, k = round(u/h + ℓ) with ℓ Laplace noise of scale 1. A step is at most 1/64 of the
 narrowest sd the data can make, so variances grow by less than a thousandth; and P(k|u) changes by at most e^{±|Δu|₁/h}.
-Cutting u to cells would not do: those that the sphere cuts to slivers keep no digits. `log_ratio` is the declared allowance: every lattice
-point's probability is within e^{±s} of the ideal one, but for tails of probability 2⁻¹⁰⁰.
+Cutting u to cells would not do: those that the sphere cuts to slivers keep no digits. `log_ratio` is the declared
+allowance: every lattice point's probability is within e^{±s} of the ideal one, but for tails of probability 2⁻¹⁰⁰.
   * rounding moves a coordinate of u by less than (d+4)·2⁻⁵²: d(d+4)·2^{bits−51} through the noise, and as much again for the
     grain of the normals, coarser by 1/√Λ_min where the posterior is wider than the ball;
   * a ball larger or smaller by as little is the same ball dilated: d(d+4)·2⁻⁵⁰ times the steepest log-density;
