@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.core.families import parse_model
-from app.core.mechanisms import ReleaseCost, parse_mechanism
+from app.core.kinds import parse_mechanism, parse_model
+from app.core.mechanisms import ReleaseCost
 from app.core.schema import parse_columns
 from app.errors import PosternError
 from app.ledger.amounts import Amounts, upgrade_charge
@@ -88,7 +88,7 @@ class Recoster:
 def _compute(columns: Mapping[str, Any], event: Mapping[str, Any]) -> ReleaseCost | str:
     try:
         model = parse_model(event["model"], parse_columns(columns))
-        return parse_mechanism(event["mechanism"]).cost(model, event["n"], event["unit_rows"])
+        return parse_mechanism(event["mechanism"], model).cost(model, event["n"], event["unit_rows"])
     except PosternError as refusal:
         return f"this version refuses the event ({refusal.code})"
 

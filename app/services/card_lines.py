@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.families import Model
+from app.core.kinds import ReleaseModel
 from app.core.mechanisms import ReleaseCost
+from app.core.networks.model import NetworkModel
 from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
 from app.services.budgets import finite
@@ -21,12 +23,16 @@ RELATIVES_SHOWN = 2
 AGREEMENT_SHOWN = 0.75
 WEAK_EPSILON = 20.0
 """From here the card says that a pure ε alone protects nobody: a factor of half a billion."""
+RECORDS_MAX = 10**15
+NO_PURE = (
+    "This figure follows from a pure ε, or from a countable set of records; there is none to compute it from here."
+)
 REPLACE_ONE = "the same n people, one person's data replaced; presence and n are public"
 
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    model: Model
+    model: ReleaseModel
     cost: ReleaseCost
     delta: float
     people: int
@@ -36,6 +42,11 @@ class CardFacts:
     @property
     def paid_per_sample(self) -> bool:
         return self.cost.per_sample.pure > 0
+
+    @property
+    def pure(self) -> float:
+        """Infinite where only (ε, δ) is promised."""
+        return self.cost.total.pure
 
 
 def _line(name: str, value: Any, basis: str, assumption: str, text: str) -> dict[str, Any]:
@@ -63,7 +74,10 @@ def _approximate(facts: CardFacts) -> dict[str, Any]:
 
 
 def _pure(facts: CardFacts) -> dict[str, Any]:
-    pure = facts.cost.total.pure
+    pure = facts.pure
+    if math.isinf(pure):
+        text = "There is no pure guarantee (δ = 0): the noise or the sampler behind this release gives (ε, δ) only."
+        return _line("pure", None, "exact", REPLACE_ONE, text)
     text = (
         "No matter what else they know, nobody can raise their odds about one person, whose data are independent of "
         f"everyone else's, by more than a factor {_factor(pure)}: the worst case over every outcome, with δ = 0."
@@ -84,15 +98,20 @@ def _renyi(facts: CardFacts) -> dict[str, Any]:
 def _papers(facts: CardFacts) -> dict[str, Any]:
     if facts.paid_per_sample:
         assumption = f"2·N·τ·L·ρ with ρ = {facts.unit_rows}, the rows a person may own; never charged"
-        if facts.model.papers_trials is None:
+        if not isinstance(facts.model, Model):
+            assumption = "2·N·τ·ln(1/ω) as the papers quote it for a network: it covers a change of one attribute only"
+        elif facts.model.papers_trials is None:
             assumption += "; they state no L for this family: the largest difference of two log-likelihoods is taken"
     else:
         assumption = "the ε of the noise or of the choice, as the papers state it for one release; never charged"
-    text = (
-        f"The papers behind this mechanism would report a pure ε of {facts.cost.papers_pure:.4g} for this release; ours is "
-        f"{facts.cost.total.pure:.4g}."
-    )
-    return _line("papers_lipschitz", facts.cost.papers_pure, "certified", assumption, text)
+    if math.isinf(facts.cost.papers_pure):
+        text = "The papers behind this mechanism state no figure for it."
+    else:
+        text = (
+            f"The papers behind this mechanism would report a pure ε of {facts.cost.papers_pure:.4g} for this release; ours "
+            f"is {facts.pure:.4g}."
+        )
+    return _line("papers_lipschitz", finite(facts.cost.papers_pure), "certified", assumption, text)
 
 
 def _robustness(facts: CardFacts) -> dict[str, Any]:
@@ -124,7 +143,9 @@ def _distinguishability(facts: CardFacts) -> dict[str, Any]:
 
 
 def _inferential(facts: CardFacts) -> dict[str, Any]:
-    pure = facts.cost.total.pure
+    pure = facts.pure
+    if math.isinf(pure):
+        return _line("inferential", None, "exact", "from the pure ε only", NO_PURE)
     value = {
         "independent": finite(pure),
         "influence": INFLUENCE_SHOWN,
@@ -146,20 +167,34 @@ def _inferential(facts: CardFacts) -> dict[str, Any]:
 
 
 def _leakage(facts: CardFacts) -> dict[str, Any]:
-    bits = say.leakage_bits(facts.cost.total.pure, 2)
+    if math.isinf(facts.pure):
+        return _line("min_entropy_leakage_bits", None, "exact", "from the pure ε only", NO_PURE)
+    bits = say.leakage_bits(facts.pure, 2)
     assumption = "one person with one of two equally likely records; from the pure ε only"
     text = f"The whole release leaks at most {bits:.3g} of the 1 bit there is to know about such a record."
     return _line("min_entropy_leakage_bits", bits, "certified", assumption, text)
 
 
 def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
-    """v counts every (Σ T, rows) one person can have."""
-    rows, steps = facts.unit_rows, facts.model.statistic.steps
-    values = rows + steps * rows * (rows + 1) // 2
-    bits = say.leakage_bits(facts.cost.total.pure, values)
+    values = _records(facts)
+    if values is None or math.isinf(facts.pure):
+        return _line("min_entropy_leakage_bits_any_record", None, "exact", "from the pure ε only", NO_PURE)
+    bits = say.leakage_bits(facts.pure, values)
     assumption = f"one person with one of {values} equally likely records, all the statistic tells apart; pure ε only"
     text = f"The whole release leaks at most {bits:.3g} of the {math.log2(values):.3g} bits there are to know about it."
     return _line("min_entropy_leakage_bits_any_record", bits, "certified", assumption, text)
+
+
+def _records(facts: CardFacts) -> int | None:
+    """v: every (Σ T, rows) one person can have; every combination of levels in a network; None if there are too many."""
+    rows = facts.unit_rows
+    if isinstance(facts.model, Model):
+        return rows + facts.model.statistic.steps * rows * (rows + 1) // 2
+    if isinstance(facts.model, NetworkModel):
+        one = math.prod(len(node.levels) for node in facts.model.network.nodes)
+        values = sum(one**k for k in range(1, rows + 1)) if one**rows < RECORDS_MAX else RECORDS_MAX
+        return values if values < RECORDS_MAX else None
+    return None
 
 
 def _budget(facts: CardFacts) -> dict[str, Any]:

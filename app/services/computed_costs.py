@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.core.families import Model
-from app.core.mechanisms import Mechanism, ReleaseCost
+from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.mechanisms import ReleaseCost
 from app.errors import InvalidInput, TooBusy, VacuousGuarantee
 from app.services.runtime import Runtime
 
@@ -16,7 +16,7 @@ WAIT_S_MAX = 20.0
 
 
 async def release_cost(
-    runtime: Runtime, model: Model, mechanism: Mechanism, people: int, unit_rows: int
+    runtime: Runtime, model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int
 ) -> ReleaseCost:
     """Raises InvalidInput for more rows than the analysis covers, TooBusy when the queue is long."""
     check_people(people, unit_rows)

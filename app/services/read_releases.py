@@ -7,7 +7,7 @@ from app.services.budgets import cost_view
 from app.services.principals import AnyPrincipal
 from app.services.runtime import Runtime
 from app.services.stored_costs import cost_from_json
-from app.services.stored_models import stored_model
+from app.services.stored_models import parameters_json, stored_model
 from app.services.views import Page, ReleaseView
 from app.services.visibility import find_release, visible_datasets
 from app.storage import datasets, releases
@@ -48,9 +48,7 @@ def release_view(release: Release, dataset: Dataset) -> ReleaseView:
         status=release.status,
         model=dict(release.model),
         mechanism=dict(release.mechanism),
-        parameters=[
-            {"name": p.name, "lower": p.lower, "upper": p.upper} for p in stored_model(release, dataset).parameters
-        ],
+        parameters=parameters_json(stored_model(release, dataset)),
         cost=cost_view(cost, cost.samples, dataset.delta),
         n=release.n,
         samples=cost.samples,

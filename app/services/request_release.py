@@ -7,8 +7,8 @@ reserve in the ledger, pending release, answer} → tell the workers. A refused 
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.families import Model, parse_model
-from app.core.mechanisms import Mechanism, ReleaseCost
+from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_model
+from app.core.mechanisms import ReleaseCost
 from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
 from app.ledger.account import Account, account_id
 from app.ledger.amounts import prefix_charge
@@ -75,8 +75,8 @@ def _new_release(
     runtime: Runtime,
     steward: Steward,
     dataset: Dataset,
-    model: Model,
-    mechanism: Mechanism,
+    model: ReleaseModel,
+    mechanism: ReleaseMechanism,
     cost: ReleaseCost,
     unit_rows: int,
 ) -> Release:

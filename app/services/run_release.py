@@ -111,7 +111,8 @@ async def _begin_reading(runtime: Runtime, release: Release, token: str) -> Data
 async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray[np.float64]:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
     source = dataset_source(runtime, dataset)
-    model, mechanism = stored_model(release, dataset), stored_mechanism(release)
+    model = stored_model(release, dataset)
+    mechanism = stored_mechanism(release, model)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
 
     def read_and_draw() -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """A release's cost as it is written into its row, and read back to the last bit."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.mechanisms import ReleaseCost
@@ -10,17 +11,18 @@ from app.errors import IntegrityFailure
 
 
 def cost_to_json(cost: ReleaseCost) -> dict[str, Any]:
-    if cost.per_sample.slack_delta or cost.once.slack_delta:
-        raise IntegrityFailure("a cost with δ-slack has no stored form yet")
+    """What has no finite bound is written as null."""
     return {
         "orders_version": ORDERS_VERSION,
-        "pure": cost.per_sample.pure,
-        "curve": list(cost.per_sample.curve),
-        "once_pure": cost.once.pure,
-        "once_curve": list(cost.once.curve),
+        "pure": _stored(cost.per_sample.pure),
+        "curve": [_stored(value) for value in cost.per_sample.curve],
+        "slack_delta": cost.per_sample.slack_delta,
+        "once_pure": _stored(cost.once.pure),
+        "once_curve": [_stored(value) for value in cost.once.curve],
+        "once_slack_delta": cost.once.slack_delta,
         "samples": cost.samples,
         "kl_sup": cost.kl_sup,
-        "papers_pure": cost.papers_pure,
+        "papers_pure": _stored(cost.papers_pure),
         "method": cost.method,
         "grid_points": cost.grid_points,
     }
@@ -30,11 +32,25 @@ def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
     if stored["orders_version"] != ORDERS_VERSION:
         raise IntegrityFailure("this release was charged on another list of orders")
     return ReleaseCost(
-        per_sample=Cost(stored["pure"], tuple(stored["curve"])),
-        once=Cost(stored["once_pure"], tuple(stored["once_curve"])) if "once_pure" in stored else ZERO_COST,
+        per_sample=_cost(stored["pure"], stored["curve"], stored.get("slack_delta", 0.0)),
+        once=_cost(stored["once_pure"], stored["once_curve"], stored.get("once_slack_delta", 0.0))
+        if "once_pure" in stored
+        else ZERO_COST,
         samples=stored["samples"],
         kl_sup=stored["kl_sup"],
-        papers_pure=stored["papers_pure"],
+        papers_pure=_read(stored["papers_pure"]),
         method=stored["method"],
         grid_points=stored["grid_points"],
     )
+
+
+def _cost(pure: float | None, curve: Sequence[float | None], slack_delta: float) -> Cost:
+    return Cost(_read(pure), tuple(_read(value) for value in curve), slack_delta)
+
+
+def _stored(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _read(value: float | None) -> float:
+    return math.inf if value is None else value

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from app.core.decisions import Question, SampleSet
-from app.core.families import Model, Parameter
+from app.core.families import Parameter
+from app.core.kinds import ReleaseModel
 from app.services.single_flight import SingleFlight
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class PublishedRelease:
     id: str
     parameters: tuple[Parameter, ...]
     samples: SampleSet
-    model: Model
+    model: ReleaseModel
 
 
 class WarmMemory:

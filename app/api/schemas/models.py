@@ -7,13 +7,13 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.shapes import Body
-from app.core.families import FAMILIES
 from app.core.families.priors import SUPPORTS
-from app.core.mechanisms import MECHANISMS, SAMPLES_MAX
+from app.core.kinds import ALL_FAMILIES, ALL_MECHANISMS
+from app.core.mechanisms import SAMPLES_MAX
 from app.core.mechanisms.baps import TEMPERATURE_MIN
 from app.core.mechanisms.map_point import AUTO_SCORE, SCORES
 from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN
-from app.services.chosen_mechanism import AUTO
+from app.services.planning.figures import AUTO
 
 MODEL: JsonDict = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
 COUNTS: JsonDict = {
@@ -98,7 +98,7 @@ class ModelBody(Body):
 
     model_config = ConfigDict(extra="allow", json_schema_extra=_documented(_MODEL_FIELDS, MODEL, COUNTS))
 
-    family: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*sorted(FAMILIES)]})
+    family: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*sorted(ALL_FAMILIES)]})
 
 
 class MechanismBody(Body):
@@ -109,4 +109,4 @@ class MechanismBody(Body):
         json_schema_extra=_documented(_MECHANISM_FIELDS, MECHANISM, LAPLACE_MECHANISM, MAP_MECHANISM, AUTO_MECHANISM),
     )
 
-    kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [AUTO, *sorted(MECHANISMS)]})
+    kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [AUTO, *ALL_MECHANISMS]})

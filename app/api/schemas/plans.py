@@ -29,7 +29,7 @@ PLAN: JsonDict = {
     "cost": {
         **COST,
         "best_order": 5.0,
-        "method": "exact: every value of the statistic",
+        "method": "certified: ceilings of the curvature under its kernel",
         "papers_pure_epsilon": 599.1,
     },
     "vacuous": False,
@@ -41,6 +41,7 @@ PLAN: JsonDict = {
         "by_epsilon": [{"epsilon": 1.0, "samples": 4, "total_sd": 0.0135}],
     },
     "scores": None,
+    "bounds": [],
     "alternatives": [{"mechanism": LAPLACE_MECHANISM, "epsilon": 6.56, "accuracy": _ACCURACY}],
     "advice": "laplace: an expected error 1.01 times smaller than baps; noise on one sum costs less accuracy than …",
     "target": None,
@@ -97,18 +98,26 @@ class PlanBody(Body):
 class PlanCost(Cost):
     best_order: float | None = Field(description="The Rényi order that gives ε; null if the pure bound does.")
     method: str = Field(description="How the supremum over neighbours was certified.")
-    papers_pure_epsilon: Amount = Field(description="The papers' figure, for comparison; never charged.")
+    papers_pure_epsilon: Amount | None = Field(description="The papers' figure, for comparison; never charged.")
 
 
 class PlanAccuracy(Answer):
     """Expected over the prior, in units of the parameter: no data is looked at."""
 
-    posterior_sd: Amount = Field(description="The spread that the samples show.")
-    sampling_sd: Amount = Field(description="What drawing only so many adds to the error of their mean.")
+    posterior_sd: Amount | None = Field(
+        default=None, description="The spread that the samples show; one parameter only."
+    )
+    sampling_sd: Amount | None = Field(
+        default=None, description="What drawing only so many adds to the error of their mean; one parameter only."
+    )
     total_sd: Amount = Field(description="The error to expect of that mean, with this many samples.")
-    limit_sd: Amount = Field(
+    limit_sd: Amount | None = Field(
+        default=None,
         description="What it falls to if free samples are drawn without end; `total_sd` where samples are paid for. "
-        "Mechanisms are compared by this where the number of samples is left open."
+        "Mechanisms are compared by this where the number of samples is left open.",
+    )
+    kl: Amount | None = Field(
+        default=None, description="networks: expected divergence of the joint distribution, in nats."
     )
     measure: str = Field(description="What these figures measure: the same for every mechanism.")
     method: str = Field(description="How they were computed.")
@@ -155,6 +164,15 @@ class PlanScore(Answer):
     chosen: bool
 
 
+class PlanBound(Answer):
+    """A bound of the papers, with constants that hold; never charged."""
+
+    name: str
+    value: float | None
+    confidence: float | None = Field(description="null for a figure that is no bound on an error.")
+    text: str
+
+
 class QuantilePoint(Answer):
     level: float
     value: float | None = Field(description="null if it is beyond all numbers.")
@@ -180,11 +198,14 @@ class Plan(Answer):
     cost: PlanCost
     vacuous: bool = Field(description="ε is above the configured ceiling: such a release needs `force`.")
     accuracy: PlanAccuracy
-    prior_predictive: PriorPredictive
+    prior_predictive: PriorPredictive | None = Field(default=None, description="null for more than one parameter.")
     grid_points: Count
     curves: PlanCurves
     scores: list[PlanScore] | None = Field(
         default=None, description="`map`: both scores, so that the choice can be checked; null for other mechanisms."
+    )
+    bounds: list[PlanBound] = Field(
+        default_factory=list, description="What is proven about a network's utility, at the stated confidence."
     )
     alternatives: list[PlanAlternative] = Field(description="Other mechanisms at the same cost, where there are any.")
     advice: str | None = Field(description="Which of these is the most accurate, and why; null without others.")

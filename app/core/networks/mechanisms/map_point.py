@@ -12,12 +12,12 @@ On a continuum the papers' density score has no sensitivity; on the public grids
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.mechanisms.map_point import SCORES, Score
+from app.core.mechanisms.map_point import AUTO_SCORE, SCORES, Score
 from app.core.mechanisms.mechanism import check_epsilon, read_epsilon, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.core.networks.block_sampler import Settings, draw_network, largest_error, with_slack
@@ -36,10 +36,10 @@ _BELOW = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class NetworkMap:
-    """One table for every node; the release is charged once."""
+    """One table for every node; the release is charged once. `auto` stands for a score that a plan still has to name."""
 
     epsilon: float
-    score: Score = "log_density"
+    score: Score | Literal["auto"] = "log_density"
     kind: str = "map"
     samples: int = 1
 
@@ -53,6 +53,8 @@ class NetworkMap:
         return self
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
+        if self.score == AUTO_SCORE:
+            raise InvalidMechanism("mechanism.score", "one of " + ", ".join(SCORES))
         temperature = self.temperature(model, unit_rows)
         record = record_cost(model, people, unit_rows, temperature)
         if self.score == "log_density":
@@ -127,7 +129,7 @@ class NetworkMap:
 
 def parse_network_map(spec: Mapping[str, Any]) -> NetworkMap:
     refuse_unknown(spec, {"kind", "epsilon", "score"})
-    score = spec.get("score", "log_density")
-    if score not in SCORES:
-        raise InvalidMechanism("mechanism.score", "one of " + ", ".join(SCORES))
+    score = spec.get("score", AUTO_SCORE)
+    if score not in (AUTO_SCORE, *SCORES):
+        raise InvalidMechanism("mechanism.score", "one of " + ", ".join((AUTO_SCORE, *SCORES)))
     return NetworkMap(read_epsilon(spec), score)

@@ -1,0 +1,53 @@
+"""Every kind of model a release can be of, with the mechanisms that release it. To add a kind: a file and a line in KINDS."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.kinds.kind import Kind, ReleaseMechanism, ReleaseModel
+from app.core.kinds.networks import NETWORKS
+from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.schema import Column
+from app.errors import InvalidMechanism, InvalidModel
+
+KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS)
+
+ALL_FAMILIES: dict[str, Kind] = {family: kind for kind in KINDS for family in kind.families}
+ALL_MECHANISMS: tuple[str, ...] = tuple(sorted({name for kind in KINDS for name in kind.mechanisms}))
+
+
+def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
+    """Of any kind. Raises InvalidModel."""
+    if not isinstance(spec, Mapping):
+        raise InvalidModel("model", "an object")
+    family = spec.get("family")
+    if not isinstance(family, str) or family not in ALL_FAMILIES:
+        raise InvalidModel("model.family", "one of " + ", ".join(sorted(ALL_FAMILIES)))
+    return ALL_FAMILIES[family].families[family](spec, columns)
+
+
+def kind_of(model: ReleaseModel) -> Kind:
+    return ALL_FAMILIES[model.family]
+
+
+def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMechanism:
+    """A mechanism for this model. Raises InvalidMechanism."""
+    if not isinstance(spec, Mapping):
+        raise InvalidMechanism("mechanism", "an object")
+    known = kind_of(model).mechanisms
+    kind = spec.get("kind")
+    if not isinstance(kind, str) or kind not in known:
+        raise InvalidMechanism("mechanism.kind", f"one of {', '.join(sorted(known))}, for {model.family}")
+    return known[kind](spec)
+
+
+__all__ = [
+    "ALL_FAMILIES",
+    "ALL_MECHANISMS",
+    "KINDS",
+    "Kind",
+    "ReleaseMechanism",
+    "ReleaseModel",
+    "kind_of",
+    "parse_mechanism",
+    "parse_model",
+]

@@ -1,0 +1,50 @@
+"""What services need of any model and any mechanism, whatever its statistic is."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.families.parameters import Parameter
+from app.core.mechanisms.release_cost import ReleaseCost
+from app.core.schema import Column
+
+
+class ReleaseModel(Hashable, Protocol):
+    """Pure data, validated before anything is read. `statistic` is a request that a source can answer exactly."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+    @property
+    def statistic(self) -> Any: ...
+    def as_json(self) -> dict[str, Any]: ...
+
+
+class ReleaseMechanism(Protocol):
+    """`cost` uses public numbers only, `draw` alone sees a statistic. Each takes the models of its own kind."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def samples(self) -> int: ...
+    def as_json(self) -> dict[str, Any]: ...
+    def with_samples(self, samples: int) -> "ReleaseMechanism": ...
+    def cost(self, model: Any, people: int, unit_rows: int, /) -> ReleaseCost: ...
+    def draw(
+        self, model: Any, people: int, unit_rows: int, statistic: Any, random_bytes: Callable[[int], bytes], /
+    ) -> NDArray[np.float64]:
+        """(samples, parameters), from the operating system's randomness in production."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Families that share a class of models, and the mechanisms that release it."""
+
+    name: str
+    families: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Column]], ReleaseModel]]
+    mechanisms: Mapping[str, Callable[[Mapping[str, Any]], ReleaseMechanism]]
