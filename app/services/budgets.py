@@ -5,6 +5,7 @@ import math
 from app.core.mechanisms import ReleaseCost
 from app.core.privacy import ORDERS, ZERO_COST, Cost
 from app.ledger.account import Account, remaining
+from app.ledger.amounts import ATTO, atto_down
 from app.ledger.reading import spent_epsilon
 from app.services.views import BudgetView, CostView
 
@@ -20,6 +21,8 @@ def budget_view(account: Account) -> BudgetView:
         spent_pure_epsilon=reading.pure_epsilon,
         left_renyi=left.renyi,
         left_pure_epsilon=left.pure,
+        slack_delta=account.slack_delta,
+        left_slack_delta=max(0, atto_down(account.slack_delta) - account.spent.slack_atto) / ATTO,
     )
 
 

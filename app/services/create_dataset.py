@@ -33,7 +33,8 @@ async def create_dataset(
     if dataset.source["kind"] != "upload":
         source = dataset_source(runtime, dataset)
         people = (await asyncio.to_thread(source.validate, dataset.n)).people
-    account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta)
+    slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
+    account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         await insert_dataset(connection, dataset)

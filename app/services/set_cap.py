@@ -34,11 +34,13 @@ async def set_cap(
         if person is None or person.role not in ("analyst", "dashboard"):
             raise NotFound("analyst", principal_id)
         if person.role == "analyst":
-            if given - {"force"} != {"epsilon", "delta"}:
+            if given - {"force", "slack_delta"} != {"epsilon", "delta"}:
                 raise InvalidInput("body", "`epsilon` and `delta` for an analyst")
             epsilon, delta = float(spec["epsilon"]), float(spec["delta"])
             refuse_vacuous("epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
-            account = await _cap(runtime, connection, steward, dataset_id, principal_id, epsilon, delta)
+            account = await _cap(
+                runtime, connection, steward, (dataset_id, principal_id), epsilon, delta, spec.get("slack_delta")
+            )
             view = CapView(dataset_id, principal_id, budget_view(account), None)
         else:
             if given != {"samples"}:
@@ -54,16 +56,19 @@ async def _cap(
     runtime: Runtime,
     connection: AsyncConnection,
     steward: Steward,
-    dataset_id: str,
-    analyst_id: str,
+    whose: tuple[str, str],
     epsilon: float,
     delta: float,
+    slack_delta: float | None,
 ) -> Account:
-    number = account_id(dataset_id, analyst_id)
+    """`slack_delta` belongs to the opening of an account: a later cap may repeat it, not change it."""
+    number = account_id(*whose)
     found = (await accounts.lock_accounts(connection, [number])).get(number)
     if found is None:
-        fresh = open_account(dataset_id, analyst_id, epsilon=epsilon, delta=delta)
+        fresh = open_account(*whose, epsilon=epsilon, delta=delta, slack_delta=slack_delta or 0.0)
         posting = open_posting(fresh, actor=steward.id, reason="cap opened", at_us=runtime.clock())
+    elif slack_delta is not None and slack_delta != found.slack_delta:
+        raise InvalidInput("slack_delta", f"{found.slack_delta:g}, as this cap was opened with, or nothing")
     elif (found.epsilon, found.delta) == (epsilon, delta):
         return found
     else:

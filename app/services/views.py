@@ -48,6 +48,8 @@ class BudgetView:
     spent_pure_epsilon: float | None
     left_renyi: float
     left_pure_epsilon: float
+    slack_delta: float
+    left_slack_delta: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(service
     planned = await service.expect(200, "ada", "POST", "/plans", body)
     assert set(planned) == {
         "model", "mechanism", "n", "privacy_unit_rows", "parameters", "cost", "vacuous", "accuracy",
-        "prior_predictive", "grid_points", "curves", "scores", "alternatives", "advice", "target",
+        "prior_predictive", "grid_points", "curves", "scores",
+        "bounds", "alternatives", "advice", "target",
     }  # fmt: skip
     assert planned["parameters"] == [{"name": "rate", "lower": 1.0, "upper": 20.0}]
     assert {"samples", "epsilon", "total_sd"} == set(planned["curves"]["by_samples"][0])

@@ -3,7 +3,7 @@
 from pydantic import Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Amount, Answer, Body, Delta, Epsilon
+from app.api.schemas.shapes import Amount, Answer, Body, Delta, Epsilon, Slack
 
 BUDGET: JsonDict = {
     "epsilon": 3.0,
@@ -13,6 +13,8 @@ BUDGET: JsonDict = {
     "spent_pure_epsilon": 588.9,
     "left_renyi": 1.17,
     "left_pure_epsilon": 0.0,
+    "slack_delta": 0.0,
+    "left_slack_delta": 0.0,
 }
 COST: JsonDict = {
     "epsilon": 0.62,
@@ -29,6 +31,12 @@ class BudgetBody(Body):
     delta: Delta
 
 
+class OpenedBudgetBody(BudgetBody):
+    """`slack_delta` is the part of δ kept for samplers that are exact only up to a declared probability."""
+
+    slack_delta: Slack = 0.0
+
+
 class Budget(Answer):
     """The cap is the guarantee. What is spent is a reading: converted at one order, after adaptive choices."""
 
@@ -41,6 +49,8 @@ class Budget(Answer):
     spent_pure_epsilon: Amount | None = Field(description="null once something without a pure bound was charged.")
     left_renyi: Amount = Field(description="Rényi capacity left at `order`, rounded down.")
     left_pure_epsilon: Amount = Field(description="What the pure filter still admits, rounded down.")
+    slack_delta: Amount = Field(description="The part of δ kept, when the account was opened, for inexact samplers.")
+    left_slack_delta: Amount = Field(description="What of it is left, rounded down.")
 
 
 class SampleCost(Answer):

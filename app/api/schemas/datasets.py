@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
-from app.api.schemas.accounts import BUDGET, Budget, BudgetBody
-from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Delta, Name, PageOf, Time
+from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
+from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Delta, Name, PageOf, Slack, Time
 from app.core.mechanisms import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
 
@@ -99,7 +99,7 @@ class DatasetBody(Body):
 
     name: Name
     columns: Columns
-    budget: BudgetBody
+    budget: OpenedBudgetBody
     privacy_unit: UnitBody | None = Field(default=None, description="null: one row a person.")
     source: SourceBody
     n: int | None = Field(default=None, ge=1, le=PEOPLE_MAX, description="The public number of people, if declared.")
@@ -148,6 +148,7 @@ class CapBody(Body):
 
     epsilon: Annotated[float, Field(gt=0, le=1e6)] | None = None
     delta: Delta | None = None
+    slack_delta: Slack | None = Field(default=None, description="Only with the first cap: it stays as it was opened.")
     samples: Annotated[int, Field(ge=0, le=SAMPLES_MAX)] | None = None
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 

@@ -68,6 +68,12 @@ Delta = Annotated[
         description="1 or more is vacuous, which is a refusal of its own.",
     ),
 ]
+Slack = Annotated[
+    float,
+    Field(
+        ge=0, lt=1, description="The part of δ kept for samplers exact up to a declared probability; 0 refuses them."
+    ),
+]
 
 
 class PageOf(Answer):
