@@ -110,7 +110,9 @@ class PlanAccuracy(Answer):
     sampling_sd: Amount | None = Field(
         default=None, description="What drawing only so many adds to the error of their mean; one parameter only."
     )
-    total_sd: Amount = Field(description="The error to expect of that mean, with this many samples.")
+    total_sd: Amount | None = Field(
+        description="The error to expect of that mean, with this many samples; null where none can be simulated."
+    )
     limit_sd: Amount | None = Field(
         default=None,
         description="What it falls to if free samples are drawn without end; `total_sd` where samples are paid for. "
@@ -132,13 +134,13 @@ class PlanTarget(Answer):
 class SamplesPoint(Answer):
     samples: Count
     epsilon: Amount
-    total_sd: Amount
+    total_sd: Amount | None
 
 
 class EpsilonPoint(Answer):
     epsilon: Amount
     samples: Count
-    total_sd: Amount
+    total_sd: Amount | None
 
 
 class PlanCurves(Answer):

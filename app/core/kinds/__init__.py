@@ -6,10 +6,11 @@ from typing import Any
 from app.core.kinds.kind import Kind, ReleaseMechanism, ReleaseModel
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.kinds.regression import REGRESSION
 from app.core.schema import Column
 from app.errors import InvalidMechanism, InvalidModel
 
-KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS)
+KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
 ALL_FAMILIES: dict[str, Kind] = {family: kind for kind in KINDS for family in kind.families}
 ALL_MECHANISMS: tuple[str, ...] = tuple(sorted({name for kind in KINDS for name in kind.mechanisms}))
