@@ -106,8 +106,7 @@ def _compared(asked: Comparison, mechanism: Mechanism) -> list[Alternative]:
     if not COMPARED_FROM <= asked.target.epsilon <= COMPARED_TO:
         return []
     found = []
-    one = Baps(1).cost(asked.model, asked.people, asked.unit_rows)
-    if not isinstance(mechanism, Baps) and asked.target.fits(one):
+    if not isinstance(mechanism, Baps) and asked.target.fits(Baps(1).cost(asked.model, asked.people, asked.unit_rows)):
         found.append(asked.baps())
     if not isinstance(mechanism, Laplace) and asked.unit_rows == 1:
         found.append(asked.laplace())
