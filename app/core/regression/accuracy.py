@@ -1,8 +1,9 @@
 """The error to expect of a regression's release, from public numbers only: simulated from the prior, fixed seed, no data.
 
-Coefficients are drawn from the prior and shortened until the public bounds hold what they predict, features evenly over their public ranges, targets from the model; the mechanism is
-applied to the moments of `ROWS` such rows scaled up to the dataset's size. Reported is the root mean square, over
-coefficients and repeats, of (mean of the samples − truth)/(upper − lower), a share of each coefficient's public range.
+Coefficients are drawn from the prior and shortened until the public bounds hold what they predict, features evenly over
+their public ranges, targets from the model; the mechanism is applied to the moments of `ROWS` such rows scaled up to the
+dataset's size. Reported is the root mean square, over coefficients and repeats, of (mean of the samples − truth)/(upper −
+lower), a share of each coefficient's public range.
 """
 
 import math
