@@ -16,6 +16,7 @@ import numpy as np
 
 from app.core.decisions.estimands import AnyEstimand, Context, Estimand
 from app.core.decisions.estimands.classification import Classification
+from app.core.decisions.estimands.estimand import is_number
 from app.core.decisions.regret import Bound, bound_log_law, bound_log_report
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_number, refuse_unknown
@@ -78,7 +79,7 @@ def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Contex
         raise InvalidQuery("utility.floor", f"a number from {FLOOR_MIN:g} to below 1/{outcomes}")
     if isinstance(found, Classification):
         return LogLaw(found, floor)
-    if not isinstance(found, Estimand) or not 0 <= found.lower < found.upper <= 1:
+    if not is_number(found) or not 0 <= found.lower < found.upper <= 1:
         raise InvalidQuery(
             "estimand.kind", "classification, or a probability: an estimand whose range is inside [0, 1]"
         )

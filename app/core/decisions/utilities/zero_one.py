@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.estimand import Guessed
+from app.core.decisions.estimands.estimand import Guessed, is_guessed
 from app.core.decisions.regret import Bound, bound_mode
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
@@ -34,7 +34,7 @@ class ZeroOne:
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> ZeroOne:
     refuse_unknown("utility", spec, {"kind"})
     found = require_any(estimand, "zero_one")
-    if not isinstance(found, Guessed):
+    if not is_guessed(found):
         expected = (
             "classification, explanation, comparison, or an expression whose comparisons leave it at most 100 values"
         )
