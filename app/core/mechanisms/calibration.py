@@ -1,7 +1,8 @@
 """Finding the largest release that fits a target (ε, δ), from public numbers only.
 
-Costs grow with N, with τ and with the range of the parameter, so each search closes in on the boundary and returns a value
-whose own computed cost fits: even if a cost were not monotone somewhere, what is returned satisfies the target.
+Costs grow with N, with τ and with the range of the parameter, so each search closes in on the boundary (`boundary_search.py`)
+and returns a value whose own computed cost fits: even if a cost were not monotone somewhere, what is returned satisfies
+the target. That cost is cached: a plan asks for it again and pays nothing.
 """
 
 import math
@@ -15,19 +16,18 @@ from app.core.families import Model
 from app.core.families.bernoulli import TRIM_MAX, TRIM_MIN
 from app.core.families.parameters import Parameter
 from app.core.mechanisms.baps import TEMPERATURE_MIN, Baps
+from app.core.mechanisms.boundary_search import BoundarySearch
 from app.core.mechanisms.laplace import Laplace
 from app.core.mechanisms.map_point import choice_cost
 from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.mechanisms.predicted_cost import predicted_curve
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.core.privacy import ORDERS, Cost, conversion_offset
+from app.core.privacy import Cost
 from app.errors import InvalidMechanism
 
 SHARE_MIN = 1e-3
 POINT_WIDTH = 1e-6
-WIDTH = 1e-3
 NOISE_WIDTH = 1e-4
-TURNS_MAX = 40
-PREDICTION_STEPS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,18 @@ class Target:
 
     def fits(self, cost: ReleaseCost) -> bool:
         return cost.total.epsilon(self.delta) <= self.epsilon
+
+    def search(
+        self,
+        cost_at: Callable[[float], Cost],
+        predicted_at: Callable[[float], NDArray[np.float64]],
+        ends: tuple[float, float],
+        start: float,
+    ) -> float | None:
+        """The largest argument that fits; none where not even the lowest does, or the target is no number."""
+        if not self.epsilon > 0:
+            return None
+        return BoundarySearch(cost_at, predicted_at, (self.epsilon, self.delta), ends, start).largest()
 
 
 def largest_samples(cost: ReleaseCost, target: Target) -> int:
@@ -57,19 +69,21 @@ def largest_samples(cost: ReleaseCost, target: Target) -> int:
 def largest_temperature(model: Model, people: int, unit_rows: int, samples: int, target: Target) -> float:
     """τ ∈ [10⁻⁶, 1] to three digits, 1 if that already fits."""
 
-    def cost_at(log_temperature: float) -> ReleaseCost:
-        return Baps(samples, math.exp(log_temperature)).cost(model, people, unit_rows)
+    def baps_at(log_temperature: float) -> Baps:
+        return Baps(samples, min(max(math.exp(log_temperature), TEMPERATURE_MIN), 1.0))
 
-    if target.fits(cost_at(0.0)):
-        return 1.0
+    def predicted_at(log_temperature: float) -> NDArray[np.float64]:
+        return samples * predicted_curve(model, people, unit_rows, baps_at(log_temperature).temperature)
+
+    def cost_at(log_temperature: float) -> Cost:
+        return baps_at(log_temperature).cost(model, people, unit_rows).total
+
     lowest = math.log(TEMPERATURE_MIN)
-    good = max(lowest, _Power(cost_at(0.0), 0.0).boundary(target, lowest, 0.0))  # costs fall at least like τ
-    while not target.fits(cost_at(good)):
-        if good == lowest:
-            least = cost_at(lowest).total.epsilon(target.delta)
-            raise impossible("even at the lowest temperature this many samples cost", least)
-        good = max(lowest, 2 * good - 1)
-    return math.exp(_boundary(cost_at, target, good, 0.0))
+    found = target.search(cost_at, predicted_at, (lowest, 0.0), 0.0)
+    if found is None:
+        least = cost_at(lowest).epsilon(target.delta)
+        raise impossible("even at the lowest temperature this many samples cost", least)
+    return baps_at(found).temperature
 
 
 def smallest_trim(model: Model, people: int, unit_rows: int, baps: Baps, target: Target) -> Model:
@@ -81,18 +95,17 @@ def smallest_trim(model: Model, people: int, unit_rows: int, baps: Baps, target:
     """
     trims = _Ranges(model) if model.trim is None else _Omegas(model)
 
-    def cost_at(log_width: float) -> ReleaseCost:
-        return baps.cost(trims.at(log_width), people, unit_rows)
+    def predicted_at(log_width: float) -> NDArray[np.float64]:
+        return baps.samples * predicted_curve(trims.at(log_width), people, unit_rows, baps.temperature)
 
-    good, bad, step = trims.narrowest, trims.given, 0.1
-    while target.fits(cost_at(bad)):
-        if bad >= trims.widest:
-            return trims.at(bad)
-        good, bad, step = bad, min(bad + step, trims.widest), 2 * step
-    if good == trims.narrowest and not target.fits(cost_at(good)):
-        least = cost_at(good).total.epsilon(target.delta)
+    def cost_at(log_width: float) -> Cost:
+        return baps.cost(trims.at(log_width), people, unit_rows).total
+
+    found = target.search(cost_at, predicted_at, (trims.narrowest, trims.widest), trims.given)
+    if found is None:
+        least = cost_at(trims.narrowest).epsilon(target.delta)
         raise impossible("even with the narrowest range this release costs", least)
-    return trims.at(_boundary(cost_at, target, good, bad))
+    return trims.at(found)
 
 
 class _Omegas:
@@ -135,92 +148,35 @@ def _log_width(trim: float) -> float:
 def largest_noise_epsilon(model: Model, people: int, unit_rows: int, samples: int, target: Target) -> float:
     """The ε of a `laplace` release whose cost at δ is the target's: at least ε itself, more where δ buys some."""
 
-    def allowed(log_epsilon: float) -> float:
-        return min(max(math.exp(log_epsilon), EPSILON_MIN), EPSILON_MAX)
+    def cost_at(epsilon: float) -> Cost:
+        return Laplace(samples, epsilon).cost(model, people, unit_rows).total
 
-    def cost_at(log_epsilon: float) -> ReleaseCost:
-        return Laplace(samples, allowed(log_epsilon)).cost(model, people, unit_rows)
-
-    least, most = math.log(EPSILON_MIN), math.log(EPSILON_MAX)
-    if not target.fits(cost_at(least)):
-        raise impossible("even with the most noise this release costs", cost_at(least).total.epsilon(target.delta))
-    if target.fits(cost_at(most)):
-        return EPSILON_MAX
-    low, high = math.log(max(EPSILON_MIN, target.epsilon / 2)), math.log(min(EPSILON_MAX, 4 * target.epsilon))
-    return allowed(_boundary(cost_at, target, low, high, NOISE_WIDTH))
+    return _largest_epsilon(cost_at, target, "even with the most noise this release costs", NOISE_WIDTH)
 
 
 def largest_point_epsilon(target: Target) -> float:
     """The ε of a `map` release whose cost at δ is the target's: at least ε itself, more where δ buys some."""
+    return _largest_epsilon(choice_cost, target, "even the blindest choice of a point costs", POINT_WIDTH)
+
+
+def _largest_epsilon(cost_at: Callable[[float], Cost], target: Target, dearest: str, width: float) -> float:
+    """By halving: these costs are formulas. A pure ε costs at most ε, and at δ hardly less than a quarter of it."""
 
     def fits(epsilon: float) -> bool:
-        return choice_cost(epsilon).epsilon(target.delta) <= target.epsilon
+        return cost_at(epsilon).epsilon(target.delta) <= target.epsilon
 
     good, bad = EPSILON_MIN, EPSILON_MAX
     if not fits(good):
-        raise impossible("even the blindest choice of a point costs", choice_cost(good).epsilon(target.delta))
+        raise impossible(dearest, cost_at(good).epsilon(target.delta))
     if fits(bad):
         return bad
-    if good <= target.epsilon <= bad:
-        good = target.epsilon
-    while bad / good > 1 + POINT_WIDTH:
+    for inner in (target.epsilon / 2, target.epsilon, 4 * target.epsilon):
+        if good < inner < bad:
+            good, bad = (inner, bad) if fits(inner) else (good, inner)
+    while bad / good > 1 + width:
         middle = math.sqrt(good * bad)
         good, bad = (middle, bad) if fits(middle) else (good, middle)
     return good
-
-
-def _boundary(
-    cost_at: Callable[[float], ReleaseCost], target: Target, good: float, bad: float, width: float = WIDTH
-) -> float:
-    """The last argument found to fit, within `width` of one found not to.
-
-    An evaluation may take a third of a second, and each order's cost is nearly a power of what is searched: so two known
-    costs predict where the target is met, and the next evaluation is just before that place or, once there, just past it.
-    """
-    known = {good: cost_at(good), bad: cost_at(bad)}
-    onwards = math.copysign(1.0, bad - good)
-    place = (good + bad) / 2
-    for turn in range(TURNS_MAX):
-        if abs(bad - good) <= width:
-            break
-        first, second = sorted(known, key=lambda x: abs(x - place))[:2]
-        place = _Power(known[first], first, known[second], second).boundary(target, good, bad)
-        ahead = -0.4 if abs(place - good) > width / 2 else 0.4
-        aim = place + ahead * width * onwards
-        nearest = min(0.25, 0.3 * width / abs(bad - good))
-        share = 0.5 if turn % 4 == 3 else min(max((aim - good) / (bad - good), nearest), 1 - nearest)
-        aim = good + share * (bad - good)
-        known[aim] = cost_at(aim)
-        if target.fits(known[aim]):
-            good = aim
-        else:
-            bad = aim
-    return good
-
-
-class _Power:
-    """Costs as powers, order by order, through two known ones; through one, the first power."""
-
-    def __init__(self, cost: ReleaseCost, at: float, other: ReleaseCost | None = None, other_at: float = 0.0) -> None:
-        self._at, self._logs = at, _logs(cost.total)
-        self._slopes = (
-            np.ones_like(self._logs) if other is None else (_logs(other.total) - self._logs) / (other_at - at)
-        )
-
-    def boundary(self, target: Target, good: float, bad: float) -> float:
-        """Where the predicted cost meets the target, between the two."""
-        delta = target.delta
-        offsets = np.array([*(conversion_offset(a, delta) if delta > 0 else math.inf for a in ORDERS), 0.0])
-        for _ in range(PREDICTION_STEPS):
-            middle = (good + bad) / 2
-            with np.errstate(over="ignore"):
-                epsilon = (np.exp(self._logs + self._slopes * (middle - self._at)) + offsets).min()
-            good, bad = (middle, bad) if epsilon <= target.epsilon else (good, middle)
-        return good
-
-
-def _logs(cost: Cost) -> NDArray[np.float64]:
-    return np.log(np.maximum([*cost.curve, cost.pure], np.finfo(float).tiny))
 
 
 def impossible(what: str, epsilon: float) -> InvalidMechanism:
