@@ -18,7 +18,7 @@ from app.core.networks.structure import Network
 
 Array = NDArray[np.float64]
 Columns = Array | Sequence[Array]
-"""(samples, cells), or one array a cell as `SampleSet.columns` keeps them."""
+"""(samples, cells), as `SampleSet.matrix` gives them without a copy; or a sequence of one array a cell."""
 Restriction = tuple[tuple[int, tuple[int, ...]], ...]
 """Variables, ascending, with the levels left to each: ascending, not all, not none."""
 
