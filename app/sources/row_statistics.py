@@ -118,8 +118,9 @@ def compute(
     try:
         with open_engine(path, uploads, limits or Limits()) as connection:
             scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
-            counted = counted_rows(scan, unit, hash_key, statistic.cells(request, columns, scan.rules))
-            found = connection.execute(statistic.totals(request, counted.table), counted.parameters).fetchall()
+            cells = statistic.cells(request, columns, scan.rules)
+            table = counted_rows(connection, scan, unit, hash_key, cells)
+            found = connection.execute(statistic.totals(request, table)).fetchall()
             exact: Exact = statistic.exact(request, found)
             return exact
     except InvalidRows:

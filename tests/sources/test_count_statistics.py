@@ -124,6 +124,20 @@ def test_rows_beyond_the_unit_are_left_out_by_their_keyed_hash(make_reader: Make
             assert same(reader.read(file, counts_request(network), PrivacyUnit("who", max_rows)), wanted)
 
 
+def test_person_who_owns_all_rows_of_a_large_file_fits_in_little_memory(
+    make_reader: MakeReader, tmp_path: Path
+) -> None:
+    """Sorting spills: neither many rows nor many rows of one person may stop a release."""
+    columns = parse_columns({f"n{i}": {"type": "categorical", "levels": ["no", "yes"]} for i in range(40)})
+    network = network_of(columns, {f"n{i}": (f"n{i - 1}",) if i else () for i in range(40)})
+    records = places(100_000, network, 4)
+    table = table_of(network, records, columns) | {"who": ["p" if i % 10 else f"q{i}" for i in range(100_000)]}
+    reader = make_reader(columns)
+    pq.write_table(pa.table(table), tmp_path / "p")
+    found = reader.read(tmp_path / "p", counts_request(network), PrivacyUnit("who", 3), limits=Limits(memory_mb=48))
+    assert same(found, count_records(network, records[counted_places(table, "who", 3)]))
+
+
 def test_replacing_one_person_moves_each_node_by_at_most_the_unit(make_reader: MakeReader) -> None:
     network = network_of(COLUMNS, PARENTS)
     records = places(300, network, 8)

@@ -150,7 +150,7 @@ def test_work_larger_than_memory_spills_privately_and_is_exact(reader: Reader, t
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        found = reader.sum(path, PrivacyUnit("patient", 2), limits=Limits(memory_mb=96, threads=1))
+        found = reader.sum(path, PrivacyUnit("patient", 2), limits=Limits(memory_mb=20, threads=1))
     finally:
         done.set()
         watcher.join()
