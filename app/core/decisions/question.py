@@ -25,6 +25,11 @@ class Question:
     confidence: Fraction
 
     @property
+    def work(self) -> int:
+        """Operations a sample, about; times the samples, whether an answer is a matter of microseconds or of a second."""
+        return self.utility.work
+
+    @property
     def delta(self) -> float:
         """1 − confidence, subtracted before rounding: no digits are lost near confidence 1."""
         return float(1 - self.confidence)

@@ -44,6 +44,11 @@ class CompiledExplanation:
         made = prepare(self.network, self.evidence, every, f"{self.where}.evidence")
         object.__setattr__(self, "_elimination", made)
 
+    @property
+    def work(self) -> int:
+        """Operations a sample."""
+        return self._elimination.plan.work
+
     def levels(self, columns: Columns) -> Levels:
         """(N, nodes): the index of each node's level in each sample's explanation."""
         self._elimination.plan.check_work(f"{self.where}.evidence", sample_count(columns))

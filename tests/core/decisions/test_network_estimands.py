@@ -215,6 +215,23 @@ def test_named_estimands_share_one_limit_of_work():
         check_total_work("estimand", many.work, 3_000_000)
 
 
+def test_a_question_says_how_much_work_it_is():
+    """Reading a kept sum is next to nothing; elimination, many candidates and many responses are more."""
+    event = {"kind": "probability", "event": {"cured": True}, "evidence": {"visits": 1}}
+    table = {"kind": "expression", "utility": "-abs(g - r)", "range": [-1, 0]}
+    table["responses"] = {"lower": 0, "upper": 1, "steps": 100}
+    bodies = [
+        {"estimand": {"kind": "parameter", "name": "arm=drug"}, "utility": SQUARED},
+        {"estimand": event, "utility": SQUARED},
+        {"estimand": {"kind": "explanation"}, "utility": {"kind": "zero_one"}},
+        {"estimand": event, "utility": table},
+    ]
+    work = [compile_question(body, MODEL.parameters, MODEL).work for body in bodies]
+    assert work == sorted(work)
+    assert work[0] == 1
+    assert work[-1] > 100 * 4
+
+
 @pytest.mark.parametrize("trim", [0.05, 0.1, 0.2, 0.07, 1e-3])
 @pytest.mark.parametrize("splits", ["tree", "chain"])
 def test_draws_at_the_ends_of_the_grid_lie_inside_the_public_ranges(trim, splits):

@@ -29,6 +29,10 @@ class Classification:
     def outcomes(self) -> int:
         return len(self.levels)
 
+    @property
+    def work(self) -> int:
+        return self.law.work
+
     def guess(self, samples: SampleSet) -> Guess:
         law = self.mean_law(samples)
         # Sorting is stable: of equals the level declared first.

@@ -60,6 +60,9 @@ class Guessed(Protocol):
     @property
     def outcomes(self) -> int: ...
 
+    @property
+    def work(self) -> int: ...
+
     def guess(self, samples: SampleSet) -> Guess: ...
 
 
@@ -70,6 +73,10 @@ class Observed(ABC):
     """
 
     __slots__ = ()
+
+    @property
+    @abstractmethod
+    def work(self) -> int: ...
 
     @abstractmethod
     def law(self, samples: SampleSet) -> Mixture:

@@ -99,8 +99,12 @@ class NewObservation(Observed):
     lower: float
     upper: float
 
+    @property
+    def work(self) -> int:
+        return self.mean.work + HALVINGS * 10
+
     def law(self, samples: SampleSet) -> Mixture:
-        check_total_work("estimand", self.mean.work + HALVINGS * 10, samples.size)
+        check_total_work("estimand", self.work, samples.size)
         return Mixture(self.mean.values(samples), self.noise_sd, self.lower, self.upper)
 
 

@@ -25,6 +25,10 @@ class Absolute:
 
     estimand: Judged
 
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
     def decide(self, samples: SampleSet) -> Decision:
         response, loss = law_of(self.estimand, samples).quantile(HALF)
         return Decision(response, in_unit(1 - 2 * loss))

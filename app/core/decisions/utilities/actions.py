@@ -35,6 +35,10 @@ class Actions:
     lower: float
     upper: float
 
+    @property
+    def work(self) -> int:
+        return sum(action.nodes for _, action in self.actions) + self.names.work
+
     def decide(self, samples: SampleSet) -> Decision:
         check_work("utility.actions", sum(action.nodes for _, action in self.actions), samples.size)
         named = self.names.columns(samples)

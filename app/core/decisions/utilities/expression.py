@@ -43,6 +43,10 @@ class ExpressionUtility:
     lower: float
     upper: float
 
+    @property
+    def work(self) -> int:
+        return self.expression.nodes * len(self.responses) + self.names.work
+
     def decide(self, samples: SampleSet) -> Decision:
         check_work("utility.utility", self.expression.nodes * len(self.responses), samples.size)
         means = self._sums(samples) / samples.size

@@ -30,6 +30,10 @@ class Interval:
     def _ends(self) -> tuple[Fraction, Fraction]:
         return (1 - self.level) / 2, (1 + self.level) / 2
 
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
     def decide(self, samples: SampleSet) -> Decision:
         law = law_of(self.estimand, samples)
         (low, low_loss), (high, high_loss) = (law.quantile(tau) for tau in self._ends)

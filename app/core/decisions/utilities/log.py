@@ -32,6 +32,10 @@ class LogReport:
     estimand: Estimand
     floor: float
 
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
     def decide(self, samples: SampleSet) -> Decision:
         mean = self.estimand.distribution(samples).mean
         report = min(max(mean, self.floor), 1 - self.floor)
@@ -46,6 +50,10 @@ class LogReport:
 class LogLaw:
     estimand: Classification
     floor: float
+
+    @property
+    def work(self) -> int:
+        return self.estimand.work
 
     def decide(self, samples: SampleSet) -> Decision:
         mean = self.estimand.mean_law(samples)

@@ -27,6 +27,10 @@ class Pinball:
         """The largest loss on [0, 1]."""
         return float(max(self.tau, 1 - self.tau))
 
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
     def decide(self, samples: SampleSet) -> Decision:
         response, loss = law_of(self.estimand, samples).quantile(self.tau)
         return Decision(response, in_unit(1 - loss / self._scale))

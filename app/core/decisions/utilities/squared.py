@@ -16,6 +16,10 @@ from app.core.decisions.utilities.utility import Decision, in_unit, law_of, requ
 class Squared:
     estimand: Judged
 
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
     def decide(self, samples: SampleSet) -> Decision:
         """At the mean the summed loss is k times the variance."""
         values = law_of(self.estimand, samples)

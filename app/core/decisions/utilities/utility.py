@@ -35,6 +35,11 @@ class Decision:
 class Utility(Protocol):
     """Frozen and hashable; carries the estimand it judges, if it judges one."""
 
+    @property
+    def work(self) -> int:
+        """Operations a sample, about, with its estimand's: how long an answer takes is known before it is computed."""
+        ...
+
     def decide(self, samples: SampleSet) -> Decision: ...
 
     def regret(self, samples: int, delta: float) -> Bound:

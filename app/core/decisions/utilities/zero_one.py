@@ -22,6 +22,10 @@ from app.errors import InvalidQuery
 class ZeroOne:
     estimand: Guessed
 
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
     def decide(self, samples: SampleSet) -> Decision:
         found = self.estimand.guess(samples)
         why = None if found.runner_up is None else runner_up(found.runner_up, in_unit(found.runner_up_probability))
