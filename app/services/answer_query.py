@@ -19,7 +19,10 @@ from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, ENTRY_OVERHEAD_BYT
 
 QUESTIONS_PER_BATCH_MAX = 1_000
 OFF_LOOP_SAMPLES = 20_000
-"""From this many samples on, work moves to a thread: a question may then take longer than the loop should wait."""
+OFF_LOOP_WORK = 1_000_000
+OFF_LOOP_PARAMETERS = 64
+"""From this many samples, or operations in all, answering moves to a thread: it may then take longer than the loop should
+wait. Questions about this many parameters are also compiled there: a network's elimination has to be planned."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -31,7 +34,7 @@ async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, bod
     known = runtime.warm.answers.get(memo)
     if known is not None:
         return known
-    question = _question(runtime, release, body)
+    question = await _question(runtime, release, body)
     answer = _encode(await _answer(release, question))
     runtime.warm.answers.put(memo, answer, len(answer) + len(body) + ENTRY_OVERHEAD_BYTES)
     return answer
@@ -47,7 +50,7 @@ async def answer_queries(runtime: Runtime, *, reader: Reader, release_id: str, b
     answers = []
     for query in queries:
         try:
-            answers.append(await _answer(release, compile_question(query, release.parameters, release.model)))
+            answers.append(await _answer(release, await _compiled(release, query)))
         except InvalidInput as refusal:
             answers.append({"problem": problem_of(refusal)})
         await asyncio.sleep(0)
@@ -62,21 +65,28 @@ def problem_of(refusal: PosternError) -> dict[str, Any]:
 
 
 async def _answer(release: PublishedRelease, question: Question) -> dict[str, Any]:
-    if release.samples.size >= OFF_LOOP_SAMPLES:
+    size = release.samples.size
+    if size >= OFF_LOOP_SAMPLES or question.work * size >= OFF_LOOP_WORK:
         answer = await asyncio.to_thread(answer_question, question, release.samples)
     else:
         answer = answer_question(question, release.samples)
     return {**answer.as_json(), "release": release.id, "cost": {"epsilon": 0}}
 
 
-def _question(runtime: Runtime, release: PublishedRelease, body: bytes) -> Question:
+async def _question(runtime: Runtime, release: PublishedRelease, body: bytes) -> Question:
     memo = (release.id, body)
     question = runtime.warm.questions.get(memo)
     if question is None:
-        question = compile_question(_decode(body), release.parameters, release.model)
+        question = await _compiled(release, _decode(body))
         size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
         runtime.warm.questions.put(memo, question, size)
     return question
+
+
+async def _compiled(release: PublishedRelease, query: Any) -> Question:
+    if len(release.parameters) < OFF_LOOP_PARAMETERS:
+        return compile_question(query, release.parameters, release.model)
+    return await asyncio.to_thread(compile_question, query, release.parameters, release.model)
 
 
 def _decode(body: bytes) -> Any:

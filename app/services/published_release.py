@@ -2,8 +2,6 @@
 
 import asyncio
 
-import numpy as np
-
 from app.core.decisions import SampleSet
 from app.errors import IntegrityFailure
 from app.services.ledger_trust import require_servable
@@ -15,10 +13,6 @@ from app.services.visibility import find_release, readable_samples
 from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, PublishedRelease
 from app.storage import datasets, releases
 
-_BYTES_PER_VALUE = 8
-_COPIES = 4
-"""A warm sample set holds its columns, their sorted copy and two prefix sums."""
-
 
 async def open_release(runtime: Runtime, reader: Reader, release_id: str) -> PublishedRelease:
     """Nothing in the result depends on a sample beyond the reader's prefix."""
@@ -29,7 +23,7 @@ async def open_release(runtime: Runtime, reader: Reader, release_id: str) -> Pub
     warm = runtime.warm.releases.get(memo)
     if warm is None:
         warm = await runtime.warm.flights.do(memo, lambda: _load(runtime, release_id, right.samples))
-        size = right.samples * len(warm.parameters) * _BYTES_PER_VALUE * _COPIES + ENTRY_OVERHEAD_BYTES
+        size = warm.samples.bytes_max + ENTRY_OVERHEAD_BYTES
         runtime.warm.releases.put(memo, warm, size)
     return warm
 
@@ -54,5 +48,5 @@ async def _load(runtime: Runtime, release_id: str, samples: int) -> PublishedRel
     parameters = model.parameters
     published = int(release.cost["samples"])
     record = await read_samples(runtime, release_id, published, len(parameters))
-    prefix = np.array(record.values[:samples])
-    return PublishedRelease(release_id, parameters, await asyncio.to_thread(SampleSet, parameters, prefix), model)
+    held = await asyncio.to_thread(SampleSet, parameters, record.values[:samples])
+    return PublishedRelease(release_id, parameters, held, model)
