@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 Kind = Literal["number", "binary", "level"]
 
 COORDINATES_MAX = 64
+WIDTH_MIN = 1e-150
+"""Half of the narrowest range: squares of what is divided by it stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,10 @@ def number_coordinate(field: str, column: Column, centred: bool = True) -> Coord
         raise InvalidModel(field, f"real, integer or binary columns; {column.name!r} is none")
     else:
         lower, upper = float(column.lower), float(column.upper)
+    if not upper / 2 - lower / 2 >= WIDTH_MIN:
+        raise InvalidModel(
+            field, f"columns with bounds at least {2 * WIDTH_MIN:g} apart; those of {column.name!r} are not"
+        )
     kind: Kind = "binary" if column.type == "binary" else "number"
     if centred:
         return Coordinate(column.name, kind, lower / 2 + upper / 2, upper / 2 - lower / 2, missing=lower)

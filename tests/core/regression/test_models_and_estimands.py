@@ -9,6 +9,7 @@ import pytest
 from app.core.regression import REGRESSION_FAMILIES, RegressionBaps, parse_regression_mechanism
 from app.core.regression.estimands import coefficient, contrast, prediction, predictive_interval
 from app.core.regression.moments import moments_of
+from app.core.schema import parse_columns
 from app.errors import InvalidMechanism, InvalidModel, InvalidQuery
 from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
 
@@ -139,3 +140,13 @@ def test_a_precision_matrix_is_not_sampled_by_baps() -> None:
     mechanism = parse_regression_mechanism({"kind": "baps", "samples": 1})
     with pytest.raises(InvalidMechanism, match=r"mechanism\.kind"):
         mechanism.cost(model, 100, 1)
+
+
+def test_a_column_too_narrow_to_scale_is_refused() -> None:
+    columns = parse_columns(
+        {"y": {"type": "real", "lower": 0, "upper": 1}, "x": {"type": "real", "lower": 0, "upper": 5e-324}}
+    )
+    spec = {"family": "linear_regression", "target": "y", "features": ["x"], "noise_sd": 1.0}
+    with pytest.raises(InvalidModel) as refusal:
+        REGRESSION_FAMILIES["linear_regression"](spec, columns)
+    assert refusal.value.problems[0].field == "model.features"
