@@ -28,7 +28,7 @@ COLUMNS = parse_columns(
         "age": {"type": "integer", "lower": 16, "upper": 99},
         "union": {"type": "binary"},
         "sector": {"type": "categorical", "levels": ["farm", "it's", 'a "b", c', "NULL"]},
-        "tiny": {"type": "real", "lower": 1e-310, "upper": 3e-310},
+        "tiny": {"type": "real", "lower": 0, "upper": 1e-140},
         "huge": {"type": "real", "lower": -1e300, "upper": 1e300},
     }
 )
