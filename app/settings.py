@@ -91,7 +91,7 @@ class Settings(BaseSettings):
         default=20.0, gt=0, allow_inf_nan=False, description="a finite number above 0: more is vacuous"
     )
     lease_s: float = Field(default=30.0, ge=1, le=3600, description="seconds from 1 to 3600")
-    publication_tick_s: float = Field(default=10.0, ge=0.01, le=3600, description="seconds from 0.01 to 3600")
+    publication_tick_s: float = Field(default=0.5, ge=0.01, le=3600, description="seconds from 0.01 to 3600")
     stale_rights_s: float = Field(default=30.0, ge=0, le=3600, description="seconds from 0 to 3600")
     idempotency_s: float = Field(default=86_400.0, ge=60, le=2_592_000, description="seconds from 60 to 2592000")
     rate_limit_per_s: float = Field(

@@ -11,6 +11,7 @@ the release is withdrawn.
 import asyncio
 import contextlib
 import secrets
+import time
 from collections.abc import AsyncIterator
 
 import numpy as np
@@ -25,7 +26,7 @@ from app.services.dataset_sources import dataset_source, rows_present
 from app.services.failpoints import failpoint
 from app.services.runtime import Runtime
 from app.services.shared_samples import share_samples
-from app.services.stored_models import is_paced, stored_mechanism, stored_model
+from app.services.stored_models import stored_mechanism, stored_model
 from app.services.wipe_uploads import wipe_used_upload
 from app.storage import accounts, datasets, ledger_book, releases, sample_sets
 from app.storage.datasets import Dataset
@@ -72,13 +73,13 @@ async def _run(runtime: Runtime, release: Release, token: str) -> None:
 
 async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
     read = release.stage != "reserved"
-    paced = False
+    pace = _Pace(runtime)
     try:
         dataset = await _begin_reading(runtime, release, token)
         read = True
-        paced = is_paced(release, dataset)
         samples = await _draw(runtime, release, dataset)
     except DataMissing:
+        await pace.next_tick()
         await _give_up(runtime, release, token, read=read, reason="the rows are gone")
     except (Unavailable, asyncio.CancelledError):
         with contextlib.suppress(Unavailable):
@@ -90,19 +91,31 @@ async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
     except Exception as error:
         log.error("release failed", release=release.id, error=type(error).__qualname__)
         when = "after rows were read" if read else "before a row was read"
-        await _public_tick(runtime, release, paced)
+        await pace.next_tick()
         await _give_up(runtime, release, token, read=read, reason=f"failed {when}")
     else:
-        await _public_tick(runtime, release, paced)
-        await _publish(runtime, release, token, samples)
+        await _publish(runtime, release, token, samples, await pace.next_tick())
 
 
-async def _public_tick(runtime: Runtime, release: Release, paced: bool) -> None:
-    """Where the work took as long as the data made it, its end must not show: wait for the next whole number of ticks
-    since the release was asked for. The lease is renewed meanwhile; a crash here means drawing again, which is free."""
-    if paced:
-        tick_us = int(runtime.settings.publication_tick_s * 1e6)
-        await asyncio.sleep((tick_us - (runtime.clock() - release.created_us) % tick_us) / 1e6)
+class _Pace:
+    """Ends a release at a public moment: 1, 2, 4, 8 … ticks after its work began, whichever comes next.
+
+    How long reading and drawing take may depend on the rows, so their end must not show. Doubling leaves one of a few
+    moments, and which one depends on the size of the work, hardly ever on one person. The lease is renewed meanwhile; a
+    crash here means drawing again, which is free.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._began, self._began_us = time.monotonic(), runtime.clock()
+        self._tick_s = runtime.settings.publication_tick_s
+
+    async def next_tick(self) -> int:
+        """Waits for the moment and says when it was; a clock that moved meanwhile does not count."""
+        spent, end = time.monotonic() - self._began, self._tick_s
+        while end < spent:
+            end *= 2
+        await asyncio.sleep(end - spent)
+        return self._began_us + int(end * 1e6)
 
 
 async def _begin_reading(runtime: Runtime, release: Release, token: str) -> Dataset:
@@ -135,7 +148,8 @@ async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray
     return await asyncio.to_thread(read_and_draw)
 
 
-async def _publish(runtime: Runtime, release: Release, token: str, samples: NDArray[np.float64]) -> None:
+async def _publish(runtime: Runtime, release: Release, token: str, samples: NDArray[np.float64], tick_us: int) -> None:
+    """`tick_us` is the public moment it is said to have happened."""
     record = sample_sets.record_of(release.id, samples)
     failpoint("release.drawn")
     async with runtime.database.write() as connection:
@@ -145,7 +159,7 @@ async def _publish(runtime: Runtime, release: Release, token: str, samples: NDAr
         await sample_sets.insert_samples(connection, record)
         posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=now_us)
         await ledger_book.post(connection, posting)
-        if not await releases.publish(connection, release.id, token, now_us):
+        if not await releases.publish(connection, release.id, token, tick_us):
             raise LeaseLost
         failpoint("release.storing")
     failpoint("release.published")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel, kind_of, parse_mechanism, parse_model
+from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_mechanism, parse_model
 from app.core.schema import parse_columns
 from app.storage.datasets import Dataset
 from app.storage.releases import Release
@@ -14,11 +14,6 @@ def stored_model(release: Release, dataset: Dataset) -> ReleaseModel:
 
 def stored_mechanism(release: Release, model: ReleaseModel) -> ReleaseMechanism:
     return parse_mechanism(release.mechanism, model)
-
-
-def is_paced(release: Release, dataset: Dataset) -> bool:
-    """Whether the time this release takes depends on the rows."""
-    return release.mechanism["kind"] in kind_of(stored_model(release, dataset)).paced
 
 
 def parameters_json(model: ReleaseModel) -> list[dict[str, Any]]:

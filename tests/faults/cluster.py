@@ -37,7 +37,12 @@ class Cluster:
         self.url = f"http://127.0.0.1:{self.port}"
         self._forks = forks
         self._place = (folder, bytecode)
-        self._settings = {"LEASE_S": str(LEASE_S), "LOG_LEVEL": "info", "RATE_LIMIT_HEAVY_PER_S": "0"} | settings
+        self._settings = {
+            "LEASE_S": str(LEASE_S),
+            "PUBLICATION_TICK_S": "0.02",
+            "LOG_LEVEL": "info",
+            "RATE_LIMIT_HEAVY_PER_S": "0",
+        } | settings
         serve = ("serve", "--host", "127.0.0.1", "--port", str(self.port))
         self.roles = {"api": Role(serve, self._fork(serve))}
         if backend.name == "postgres":

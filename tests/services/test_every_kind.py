@@ -84,14 +84,9 @@ def named(release: tuple[dict[str, Any], dict[str, Any]]) -> str:
     return f"{release[0]['family']}-{release[1]['kind']}"
 
 
-@pytest.fixture
-def quick_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POSTERN_PUBLICATION_TICK_S", "0.05")
-
-
 @pytest.mark.parametrize(("model", "mechanism"), RELEASES, ids=[named(each) for each in RELEASES])
 async def test_every_mechanism_of_every_kind_goes_from_a_csv_to_a_card_and_an_answer(
-    quick_ticks: None, world: World, model: dict[str, Any], mechanism: dict[str, Any]
+    world: World, model: dict[str, Any], mechanism: dict[str, Any]
 ):
     dataset = await hospital(world)
     release = await world.published(dataset, model=model, mechanism=mechanism)

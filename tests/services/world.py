@@ -51,7 +51,12 @@ def release_spec(samples: int = 20, **changes: Any) -> dict[str, Any]:
 
 def settings_for(backend: Backend, folder: Path, **changes: Any) -> Settings:
     """As a server process on this backend would read them; nothing comes from the environment of the tests."""
-    values: dict[str, Any] = {"data_dir": folder / "data", "redis_url": backend.redis_url, "embedded_worker": False}
+    values: dict[str, Any] = {
+        "data_dir": folder / "data",
+        "redis_url": backend.redis_url,
+        "embedded_worker": False,
+        "publication_tick_s": 0.01,
+    }
     return Settings(**(values | {"database_url": backend.database_url} | changes))
 
 

@@ -48,5 +48,3 @@ class Kind:
     name: str
     families: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Column]], ReleaseModel]]
     mechanisms: Mapping[str, Callable[[Mapping[str, Any]], ReleaseMechanism]]
-    paced: frozenset[str] = frozenset()
-    """Mechanisms whose running time depends on the data: their releases end at a public tick."""

@@ -3,4 +3,4 @@
 from app.core.kinds.kind import Kind
 from app.core.regression import REGRESSION_FAMILIES, REGRESSION_MECHANISMS
 
-REGRESSION = Kind("regression", REGRESSION_FAMILIES, REGRESSION_MECHANISMS, paced=frozenset({"baps"}))
+REGRESSION = Kind("regression", REGRESSION_FAMILIES, REGRESSION_MECHANISMS)
