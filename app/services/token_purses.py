@@ -172,7 +172,7 @@ class Limit:
 
     def _header(self, left: int) -> bytes:
         reset_s = math.ceil(max(0, self.policy.burst - left) / self.policy.per_s)
-        return b'"%s";r=%d;t=%d' % (self.policy.name.encode(), left, reset_s)
+        return b'"%s";r=%d;t=%d' % (self.policy.name.encode(), min(left, self.policy.burst), reset_s)
 
     def _refusal(self, wait_s: float) -> RateLimited:
         policy = self.policy
