@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from app.cli import doctor, keys, ledger, migrate, openapi, plan, query, release, serve, worker
+from app.cli import doctor, keys, ledger, migrate, network, openapi, plan, query, release, serve, worker
 from app.cli.wiring import Wiring
 from app.errors import InvalidInput, PosternError
 
@@ -20,6 +20,7 @@ app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
 app.command("migrate")(migrate.migrate)
 app.command("plan")(plan.plan)
+app.command("network")(network.network)
 app.command("release")(release.release)
 app.command("query")(query.query)
 app.command("doctor")(doctor.doctor)

@@ -211,3 +211,33 @@ def test_three_commands_carry_the_real_address_and_key():
     found = paste_commands("http://h:1", token="pstn_t", release_id="rel_r")
     assert len(found) == 3
     assert all("http://h:1/v1/" in line and "Bearer pstn_t" in line for line in found)
+
+
+BIF = """network rain { }
+variable rain { type discrete [ 2 ] { no, yes }; }
+variable wet { type discrete [ 3 ] { dry, damp, soaked }; }
+probability ( rain ) { table 0.8, 0.2; }
+probability ( wet | rain ) { (no) 0.9, 0.08, 0.02; (yes) 0.1, 0.3, 0.6; }
+"""
+
+
+def test_a_network_file_becomes_columns_and_a_model_that_can_be_planned(postern: Postern, tmp_path: Path):
+    (tmp_path / "rain.bif").write_text(BIF)
+    shown = json.loads(postern("network", "rain.bif", "--strength", "2").out)
+    assert shown["columns"]["wet"] == {"type": "categorical", "levels": ["dry", "damp", "soaked"]}
+    assert shown["model"]["nodes"]["wet"] == {"parents": ["rain"]}
+    plan = shown | {"mechanism": {"kind": "laplace", "samples": 10, "epsilon": 1.0}, "n": 500}
+    planned = postern("plan", "-", stdin=json.dumps(plan))
+    assert json.loads(planned.out)["cost"]["epsilon"] <= 1.0
+    assert json.loads(postern("network", "-", stdin=BIF).out)["model"]["prior"] == {"strength": 1.0}
+
+
+def test_a_file_that_is_no_network_is_refused_with_its_line(postern: Postern, tmp_path: Path):
+    (tmp_path / "bad.bif").write_text(BIF.replace("table 0.8, 0.2;", "table 0.8, 0.2"))
+    refused = postern("network", "bad.bif")
+    assert refused.code == 1
+    assert "line 4" in refused.err
+    (tmp_path / "odd.bif").write_text(BIF.replace("0.8, 0.2", "0.8, 0.3"))
+    assert "file.rain" in postern("network", "odd.bif").err
+    (tmp_path / "bad.json").write_text('{"nodes": 3}')
+    assert postern("network", "bad.json").code == 1
