@@ -3,7 +3,9 @@
 Exactness, for blocks of K points with n rows, X = max(|x|, |y|) and G = max |log prior|. Against the exact table of the
 model's constants mixed with γ of the uniform one (post-processing, free; keeps every point reachable), weights err by
 
-  1. log-weights log prior + s·x + f·y in doubles, five roundings of sums no larger than G + n·X:  2⁻⁵⁰·(G + n·X)
+  1. log-weights log prior + s·x + f·y in doubles, five roundings of sums no larger than G + n·X, 5·2⁻⁵³. A block that all rows
+     fall in is analysed by the one-parameter family's log-odds and log(1−θ); from those x, y and log prior, logarithms to a
+     unit in the last place times τ, differ by 4·2⁻⁵³ of themselves. Sixteen are allowed:  2⁻⁴⁹·(G + n·X)
   2. their distance below the largest: 2⁻⁵³·40 wherever e^x > e⁻⁴⁰; less e^x is under 2⁻²¹ of γ/K, whatever its error
   3. exp, a pairwise sum over K, a division and the mixing: under 2⁻⁴⁷ together
   4. rounding to whole weights of at least 2⁶²·γ/K: K/(γ·2⁶³)
@@ -13,7 +15,9 @@ s, their sum, is `weight_error`. The sum being exactly 2⁶², the top 62 bits o
 P̃ ≤ P·e^{2s}, Q̃ ≥ Q·e^{−2s}: every block whose tables differ between neighbours adds 4s to the pure cost of a draw and
 2s(2α−1)/(α−1) to D_α; a block that one person does not touch has the same table and adds nothing.
 
-Work depends on the network, K and N only.
+Arithmetic depends on the network, K and N only: exponents are held above one where numbers take longer, and the table is
+filled up to 2^j − 1 entries so that every draw is found by exactly j comparisons. Which entries those read follows the draws,
+and caches may tell; therefore releases end at a public tick whatever their work took.
 """
 
 import math
@@ -38,9 +42,10 @@ Sharpen = Callable[[Array], Array]
 
 UNIFORM_SHARE = 2.0**-20
 TOTAL_BITS = 62
-_LOWEST = -60.0
+LOWEST = -60.0
 """Smaller exponents are held at this: under 2⁻⁴⁶ of γ/K, and no number takes longer to handle than another."""
 _CHUNK_POINTS = 2_000_000
+_CHUNK_DRAWS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ def weight_error(shape: BlockShape) -> float:
 
 def _error(size: float, points: float) -> float:
     rounding = points * 2.0**-63 / UNIFORM_SHARE + points**2 * 2.0**-63 + points * 2.0**-47
-    return 2.0**-50 * size + rounding + 2.0**-46
+    return 2.0**-49 * size + rounding + 2.0**-46
 
 
 def largest_error(shapes: list[BlockShape]) -> float:
@@ -131,18 +136,38 @@ def _draw_blocks(
     size = max(1, _CHUNK_POINTS // grid.size)
     for start in range(0, len(s), size):
         part = slice(start, min(start + size, len(s)))
-        cumulative = np.cumsum(whole_weights(grid, s[part], f[part], sharpen), axis=1)
-        count = part.stop - part.start
-        places = np.empty((samples, count), dtype=np.int64)
-        for j in range(count):
-            places[:, j] = np.searchsorted(cumulative[j], _uniform(samples, random_bytes), side="right")
+        table = cumulative_table(whole_weights(grid, s[part], f[part], sharpen))
+        places = np.empty((samples, len(table)), dtype=np.int64)
+        step = max(1, _CHUNK_DRAWS // samples)
+        for first in range(0, len(table), step):
+            rows = table[first : first + step]
+            uniform = _uniform(len(rows) * samples, random_bytes).reshape(len(rows), samples)
+            places[:, first : first + step] = bisected(rows, uniform).T
         yield part, grid.theta[places]
+
+
+def cumulative_table(weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Private: running sums of every row, filled up with 2⁶² to 2^j − 1 entries."""
+    count, points = weights.shape
+    table = np.full((count, (1 << points.bit_length()) - 1), 1 << TOTAL_BITS, dtype=np.int64)
+    np.cumsum(weights, axis=1, out=table[:, :points])
+    return table
+
+
+def bisected(table: NDArray[np.int64], uniform: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many entries of row i are at most uniform[i, ·], by j comparisons and no branch whatever the numbers."""
+    entries = table.ravel()
+    starts = np.arange(len(table), dtype=np.int64)[:, None] * table.shape[1]
+    places = np.broadcast_to(starts, uniform.shape).copy()
+    for bit in reversed(range(table.shape[1].bit_length())):
+        places += (entries.take(places + ((1 << bit) - 1)) <= uniform).astype(np.int64) << bit
+    return np.asarray(places - starts)
 
 
 def whole_weights(grid: BlockGrid, s: Array, f: Array, sharpen: Sharpen | None = None) -> NDArray[np.int64]:
     """Private: a row for every block, each summing to 2⁶²."""
     log_w = grid.log_prior + s[:, None] * grid.success + f[:, None] * grid.failure
-    masses = np.exp(np.maximum(log_w - log_w.max(axis=1, keepdims=True), _LOWEST))
+    masses = np.exp(np.maximum(log_w - log_w.max(axis=1, keepdims=True), LOWEST))
     masses /= masses.sum(axis=1, keepdims=True)
     if sharpen is not None:
         masses = sharpen(masses)

@@ -2,16 +2,29 @@
 
 import os
 import time
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from app.core.families.bernoulli import bernoulli
 from app.core.networks.block_grid import BlockShape, block_grid
-from app.core.networks.block_sampler import TOTAL_BITS, UNIFORM_SHARE, weight_error, whole_weights
+from app.core.networks.block_sampler import (
+    LOWEST,
+    TOTAL_BITS,
+    UNIFORM_SHARE,
+    bisected,
+    cumulative_table,
+    weight_error,
+    whole_weights,
+)
 from app.core.networks.counts import ExactCounts, count_records
 from app.core.networks.mechanisms import NetworkBaps, NetworkMap
+from app.core.networks.mechanisms.map_point import sharpener
 from app.core.networks.network_cost import range_units, record_cost
+from app.core.numerics.fixed_point import LOG_BITS
 from tests.core.networks.test_block_costs import alarm_sized_network
 from tests.core.networks.test_record_costs import model_of
 
@@ -32,15 +45,73 @@ def test_weights_are_within_the_stated_error_of_the_mixed_posterior(
     with mpmath.workdps(60):
         columns = zip(grid.log_prior.tolist(), grid.success.tolist(), grid.failure.tolist(), strict=True)
         logs = [mpmath.mpf(g) + s * mpmath.mpf(x) + f * mpmath.mpf(y) for g, x, y in columns]
-        top = max(logs)
-        masses = [mpmath.exp(log - top) for log in logs]
-        total = mpmath.fsum(masses)
-        share = mpmath.mpf(UNIFORM_SHARE)
-        mixed = [(1 - share) * mass / total + share / grid.size for mass in masses]
-        worst = max(
-            abs(mpmath.log(mpmath.mpf(int(w)) / (1 << TOTAL_BITS) / m)) for w, m in zip(weights, mixed, strict=True)
-        )
-    assert worst <= weight_error(shape)
+        assert furthest(weights, logs) <= weight_error(shape)
+
+
+@pytest.mark.parametrize(("rows", "s"), [(3, 1), (10_000, 2_000), (10**6, 999_000), (10**6, 500_000)])
+def test_weights_of_a_full_block_are_as_near_the_law_that_was_analysed(rows: int, s: int) -> None:
+    """It is charged as the one-parameter family, so: against that family's constants, whole numbers of 2⁻⁸⁰."""
+    shape = BlockShape(1.0, 2.0, 0.05, rows, 0.7, full=True)
+    weights = whole_weights(block_grid(shape), np.array([float(s)]), np.array([float(rows - s)]))[0]
+    family = bernoulli("block", 1.0, 2.0, 0.05)
+    exact = family.constants(family.grid(rows, 0.7))
+    with mpmath.workdps(60):
+        columns = zip(exact.log_prior, exact.eta, exact.partition, strict=True)
+        logs = [mpmath.mpf(g + s * eta - rows * partition) / 2**LOG_BITS for g, eta, partition in columns]
+        assert furthest(weights, logs) <= weight_error(shape)
+
+
+def furthest(weights: NDArray[np.int64], logs: list[mpmath.mpf]) -> mpmath.mpf:
+    """The largest log-ratio of whole weights to the exact mixed table of these log-weights."""
+    top = max(logs)
+    masses = [mpmath.exp(log - top) for log in logs]
+    total, share = mpmath.fsum(masses), mpmath.mpf(UNIFORM_SHARE)
+    mixed = [(1 - share) * mass / total + share / len(masses) for mass in masses]
+    return max(abs(mpmath.log(mpmath.mpf(int(w)) / (1 << TOTAL_BITS) / m)) for w, m in zip(weights, mixed, strict=True))
+
+
+@pytest.mark.parametrize("points", [1, 2, 3, 4, 7, 8, 65, 951])
+def test_bisection_by_a_fixed_number_of_steps_finds_what_a_search_finds(points: int) -> None:
+    """Draws at, just below and just above every running sum, and at both ends."""
+    rng = np.random.default_rng(points)
+    weights = np.stack([rng.multinomial(1 << 40, rng.dirichlet(np.full(points, 0.3))) << 22 for _ in range(3)])
+    table = cumulative_table(weights)
+    assert table.shape[1] == (1 << points.bit_length()) - 1 >= points
+    sums = np.cumsum(weights, axis=1)
+    edges = np.concatenate([sums - 1, sums, sums + 1, np.tile([0, (1 << TOTAL_BITS) - 1], (3, 1))], axis=1)
+    draws = np.clip(edges, 0, (1 << TOTAL_BITS) - 1)
+    wanted = [np.searchsorted(row, drawn, side="right") for row, drawn in zip(sums, draws, strict=True)]
+    assert (bisected(table, draws) == wanted).all()
+
+
+class _Counted(np.ndarray):
+    compared = 0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        _Counted.compared += ufunc in (np.less_equal, np.greater_equal)
+        plain = [np.asarray(each) for each in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
+def test_every_draw_takes_the_same_number_of_comparisons() -> None:
+    grid = block_grid(BlockShape(1.0, 1.0, 0.05, 5_000, 1.0))
+    taken = set()
+    for s in (0.0, 40.0, 2_500.0, 5_000.0):
+        table = cumulative_table(whole_weights(grid, np.array([s]), np.array([5_000 - s])))
+        for drawn in (0, 1 << 61, (1 << 62) - 1):
+            _Counted.compared = 0
+            bisected(table, np.full((1, 4), drawn, dtype=np.int64).view(_Counted))
+            taken.add(_Counted.compared)
+    assert taken == {grid.size.bit_length()}
+
+
+def test_sharpened_weights_are_never_so_small_that_they_take_longer() -> None:
+    """Unheld, e⁻⁷²⁰ is a subnormal number and e⁻⁵⁰⁰⁰ none at all."""
+    peaked = np.array([[0.9, 0.1 - 1e-9, 1e-9], [0.4, 0.3, 0.3]])
+    sharp = sharpener(900.0)(peaked)
+    assert sharp.min() == np.exp(LOWEST)
+    assert (sharp.max(axis=1) == 1).all()
+    assert np.allclose(sharpener(3.0)(peaked)[1], np.exp([0, -0.3, -0.3]))
 
 
 def test_draws_follow_the_tables() -> None:

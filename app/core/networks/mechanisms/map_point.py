@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from app.core.mechanisms.map_point import AUTO_SCORE, SCORES, Score
 from app.core.mechanisms.mechanism import check_epsilon, read_epsilon, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.core.networks.block_sampler import Settings, draw_network, largest_error, with_slack
+from app.core.networks.block_sampler import LOWEST, Settings, Sharpen, draw_network, largest_error, with_slack
 from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.mechanisms.baps import draw_cost, method_of
 from app.core.networks.model import NetworkModel
@@ -92,11 +92,7 @@ class NetworkMap:
             return draw_network(model, settings, cells, random_bytes)
         gain = self.gain(model, people, unit_rows)
 
-        def sharpen(probabilities: Array) -> Array:
-            best = probabilities.max(axis=1, keepdims=True)
-            return np.asarray(np.exp(gain * (probabilities - best)))
-
-        return draw_network(model, settings, cells, random_bytes, sharpen)
+        return draw_network(model, settings, cells, random_bytes, sharpener(gain))
 
     def temperature(self, model: NetworkModel, unit_rows: int) -> float:
         """The power on the likelihood."""
@@ -125,6 +121,16 @@ class NetworkMap:
         reach = 2 * record.distance * self.gain(model, people, unit_rows)
         curve = tuple(min(reach, order * reach**2 / 8) for order in ORDERS)
         return with_slack(Cost(reach, curve), record.touched, self._error(model, people, unit_rows))
+
+
+def sharpener(gain: float) -> Sharpen:
+    """p ↦ exp(g·(p − max p)), exponents held as the sampler holds its own: no number takes longer than another."""
+
+    def sharpen(probabilities: Array) -> Array:
+        best = probabilities.max(axis=1, keepdims=True)
+        return np.asarray(np.exp(np.maximum(gain * (probabilities - best), LOWEST)))
+
+    return sharpen
 
 
 def parse_network_map(spec: Mapping[str, Any]) -> NetworkMap:
