@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.kinds import parse_model
+from app.core.kinds import budget_epsilon_max, parse_model
 from app.core.mechanisms.calibration import Target
 from app.core.schema import Column, parse_columns, parse_unit
 from app.errors import InvalidInput, InvalidMechanism, InvalidModel, VacuousGuarantee
@@ -110,7 +110,7 @@ def _plan(question: PlanQuestion) -> dict[str, Any]:
             "method": cost.method,
             "papers_pure_epsilon": finite(cost.papers_pure),
         },
-        "vacuous": not view.epsilon <= question.epsilon_max,
+        "vacuous": not view.epsilon <= min(question.epsilon_max, budget_epsilon_max(found.mechanism)),
         "accuracy": found.accuracy,
         "prior_predictive": found.prior_predictive,
         "grid_points": cost.grid_points,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.kinds.kind import Kind, ReleaseMechanism, ReleaseModel
+from app.core.kinds.kind import Kind, ReleaseMechanism, ReleaseModel, budget_epsilon_max, refuse_wide_budget
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.regression import REGRESSION
@@ -48,7 +48,9 @@ __all__ = [
     "Kind",
     "ReleaseMechanism",
     "ReleaseModel",
+    "budget_epsilon_max",
     "kind_of",
     "parse_mechanism",
     "parse_model",
+    "refuse_wide_budget",
 ]

@@ -1,5 +1,6 @@
 """What services need of any model and any mechanism, whatever its statistic is."""
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from app.core.families.parameters import Parameter
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.core.schema import Column
+from app.errors import InvalidMechanism
 
 
 class ReleaseModel(Hashable, Protocol):
@@ -39,6 +41,20 @@ class ReleaseMechanism(Protocol):
     ) -> NDArray[np.float64]:
         """(samples, parameters), from the operating system's randomness in production."""
         ...
+
+
+def budget_epsilon_max(mechanism: ReleaseMechanism) -> float:
+    """An inexact sampler's δ-slack, (1 + e^ε)·η, is worked out for budgets up to this ε; infinite for exact ones."""
+    return float(getattr(mechanism, "budget_epsilon_max", math.inf))
+
+
+def refuse_wide_budget(mechanism: ReleaseMechanism, budget_epsilon: float) -> None:
+    """Raises InvalidMechanism where the δ-slack of this mechanism would not cover the dataset's budget."""
+    largest = budget_epsilon_max(mechanism)
+    if not budget_epsilon <= largest:
+        raise InvalidMechanism(
+            "mechanism.kind", f"another: {mechanism.kind} of this model needs a budget with ε at most {largest:g}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

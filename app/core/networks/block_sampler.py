@@ -33,6 +33,7 @@ from app.core.networks.model import NetworkModel
 from app.core.networks.network_cost import DETAILED_SHAPES_MAX, node_shapes
 from app.core.networks.splits import level_probabilities, side_totals
 from app.core.privacy.cost import Cost
+from app.core.privacy.inexact_laws import inexact_kl
 from app.core.privacy.orders import ORDERS
 from app.errors import NumericalFailure
 
@@ -87,6 +88,11 @@ def with_slack(cost: Cost, touched: int, error: float) -> Cost:
         for value, order in zip(cost.curve, ORDERS, strict=True)
     )
     return Cost(cost.pure + touched * 4 * error, tuple(curve), cost.slack_delta)
+
+
+def kl_with_slack(kl: float, touched: int, error: float) -> float:
+    """Of the same draw: each touched block's probabilities are within e^{±2·error}."""
+    return inexact_kl(kl, 2 * touched * error)
 
 
 def draw_network(

@@ -19,6 +19,7 @@ product rule alone would give 2(Y+R). *Mean of a normal law*: b is linear, c = 0
 import math
 
 from app.core.privacy.cost import Cost
+from app.core.privacy.inexact_laws import inexact_kl
 from app.core.privacy.orders import ORDERS
 from app.core.regression.ball_posterior import PublicBounds
 
@@ -50,6 +51,7 @@ def ball_draw_cost(reach: float, lipschitz: float, lowest: float, taken: float, 
     return Cost(math.inf, tuple(curve), bounds.slack_delta)
 
 
-def kl_bound(reach: float, lipschitz: float, lowest: float) -> float:
-    """KL, the limit of D_α at α = 1."""
-    return min(reach, reach**2 / 8, lipschitz**2 / (2 * lowest)) * ROUNDING
+def kl_bound(reach: float, lipschitz: float, lowest: float, bounds: PublicBounds) -> float:
+    """KL, the limit of D_α at α = 1, with the sampler's declared allowance."""
+    ideal = min(reach, reach**2 / 8, lipschitz**2 / (2 * lowest)) * ROUNDING
+    return inexact_kl(ideal, bounds.log_ratio)

@@ -50,7 +50,7 @@ class MeanBall:
         return ball_draw_cost(self.reach, self.lipschitz, self.lowest, 0.0, self.bounds)
 
     def kl_sup(self) -> float:
-        return kl_bound(self.reach, self.lipschitz, self.lowest)
+        return kl_bound(self.reach, self.lipschitz, self.lowest, self.bounds)
 
     def papers_lipschitz(self) -> float:
         """ρ = ‖z − z'‖ ≤ 2: the gradient of the log-likelihood, at most ω(1 + R)."""

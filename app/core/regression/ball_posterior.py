@@ -41,7 +41,7 @@ BATCH = 2**18
 TAILS = 2.0**-100
 ROOT_WIDTH = 1e-9
 BUDGET_EPSILON_MAX = 40.0
-"""Slack is charged for budgets up to this ε, far above any that means something."""
+"""Slack is charged for budgets up to this ε, far above any that means something; above it a release is refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class RegressionBall:
         return ball_draw_cost(self.reach, self.lipschitz, self._model.precision, self.taken, self.bounds)
 
     def kl_sup(self) -> float:
-        return kl_bound(self.reach, self.lipschitz, self._model.precision)
+        return kl_bound(self.reach, self.lipschitz, self._model.precision, self.bounds)
 
     def papers_lipschitz(self) -> float:
         """The papers' L(w) = n(1 + 2‖w‖₁ + d‖w‖₂)/(2σ²) at its largest on the ball, with their factor n."""

@@ -1,6 +1,6 @@
 """`baps` on the ball-restricted posterior of a regression, or of a normal mean: N draws, once.
 
-The sampler's running time depends on the data: a release is published at a public tick (PRIVACY §5).
+The sampler's running time depends on the data: releases are published at a public tick (PRIVACY §5).
 """
 
 import math
@@ -15,6 +15,7 @@ from app.core.mechanisms.baps import TEMPERATURE_MIN
 from app.core.mechanisms.mechanism import check_samples, read_samples, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
 from app.core.regression.ball_mean import MeanBall
+from app.core.regression.ball_posterior import BUDGET_EPSILON_MAX
 from app.core.regression.ball_regression import RegressionBall
 from app.core.regression.mean_model import MeanModel
 from app.core.regression.model import LinearModel
@@ -27,12 +28,15 @@ Ball = RegressionBall | MeanBall
 
 @dataclass(frozen=True, slots=True)
 class RegressionBaps:
-    """`samples` draws at `temperature` τ, the power on the likelihood. Cost: `samples` times that of one draw."""
+    """`samples` draws at `temperature` τ, the power on the likelihood. Cost: `samples` times that of one draw.
+
+    Its δ-slack covers datasets whose budget ε is at most `budget_epsilon_max`; for others it must be refused.
+    """
 
     samples: int
     temperature: float = 1.0
     kind: str = "baps"
-    duration_depends_on_data: ClassVar[bool] = True
+    budget_epsilon_max: ClassVar[float] = BUDGET_EPSILON_MAX
 
     def __post_init__(self) -> None:
         check_samples(self.samples)

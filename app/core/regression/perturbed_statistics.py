@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,6 @@ class PerturbedStatistics:
     epsilon: float
     delta: float
     kind: str = "perturbed_statistics"
-    duration_depends_on_data: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_samples(self.samples)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.kinds import ReleaseMechanism, ReleaseModel, refuse_wide_budget
 from app.core.mechanisms import ReleaseCost
 from app.core.mechanisms.baps import TEMPERATURE_MIN
 from app.core.mechanisms.calibration import Target, impossible, largest_samples
@@ -124,6 +124,8 @@ def _noisy(
 
 
 def _drawn(model: RegressionModel, people: int, unit_rows: int, target: Target, samples: int | None) -> RegressionBaps:
+    """Raises InvalidMechanism also where a release from a budget of the target would be refused."""
+    refuse_wide_budget(RegressionBaps(1), target.epsilon)
     return _cooled(model, people, unit_rows, 1 if samples is None else samples, target)
 
 

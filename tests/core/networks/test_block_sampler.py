@@ -17,13 +17,14 @@ from app.core.networks.block_sampler import (
     UNIFORM_SHARE,
     bisected,
     cumulative_table,
+    largest_error,
     weight_error,
     whole_weights,
 )
 from app.core.networks.counts import ExactCounts, count_records
 from app.core.networks.mechanisms import NetworkBaps, NetworkMap
 from app.core.networks.mechanisms.map_point import sharpener
-from app.core.networks.network_cost import range_units, record_cost
+from app.core.networks.network_cost import block_shapes, range_units, record_cost
 from app.core.numerics.fixed_point import LOG_BITS
 from tests.core.networks.test_block_costs import alarm_sized_network
 from tests.core.networks.test_record_costs import model_of
@@ -190,3 +191,13 @@ def test_counts_that_no_rows_could_give_are_drawn_as_if_they_could() -> None:
     samples = NetworkBaps(5).draw(model, 20, 1, wild, np.random.default_rng(1).bytes)
     assert np.isfinite(samples).all()
     assert "7" not in repr(wild)
+
+
+@pytest.mark.parametrize("mechanism", [NetworkBaps(3), NetworkMap(0.9), NetworkMap(0.9, "probability")])
+def test_robustness_counts_the_samplers_slack(mechanism: NetworkBaps | NetworkMap) -> None:
+    model = model_of((2,) * 5, ((), (0,), (0,), (0,), (0,)), 1.0, "tree", 0.05)
+    temperature = mechanism.temperature if isinstance(mechanism, NetworkBaps) else mechanism.temperature(model, 1)
+    record = record_cost(model, 10**5, 1, temperature)
+    ideal = 0.9**2 / 8 if mechanism == NetworkMap(0.9, "probability") else record.kl_sup
+    error = largest_error(block_shapes(model, 10**5, 1, temperature))
+    assert mechanism.cost(model, 10**5, 1).kl_sup >= ideal + 6 * record.touched * error

@@ -6,12 +6,15 @@ import math
 import numpy as np
 import pytest
 
+from app.core.kinds import budget_epsilon_max, refuse_wide_budget
 from app.core.privacy import ORDERS
+from app.core.privacy.inexact_laws import inexact_kl
 from app.core.regression.ball_cost import curvature_bound
 from app.core.regression.ball_mean import MeanBall
 from app.core.regression.ball_regression import RegressionBall
 from app.core.regression.baps import RegressionBaps
 from app.core.regression.mean_model import parse_mvn_mean
+from app.core.regression.perturbed_statistics import PerturbedStatistics
 from app.core.schema import parse_columns
 from app.errors import InvalidMechanism, InvalidModel
 from tests.core.regression.regression_cases import plain_model, wage_model
@@ -158,3 +161,37 @@ def test_allowance_for_doubles_grows_with_how_steep_the_posterior_may_be() -> No
     assert 0 < small.bounds.log_ratio < large.bounds.log_ratio < 1e-3
     ideal = min(small.reach, 2 * small.reach**2 / 8, curvature_bound(2, small.lipschitz, 1.0, small.taken))
     assert charged(small)[2] >= ideal + 6 * small.bounds.log_ratio
+
+
+def test_divergence_of_rounded_laws_is_within_what_the_card_says() -> None:
+    """KL of laws moved by e^{±s}, against the bound, where P's larger probabilities grow and Q's shrink; a few are far apart."""
+    rng = np.random.default_rng(9)
+    for _ in range(500):
+        p, q = rng.dirichlet(np.full(6, 0.4)) + 1e-9, rng.dirichlet(np.full(6, 0.4)) + 1e-9
+        p, q = p / p.sum(), q / q.sum()
+        kl = float((p * np.log(p / q)).sum())
+        for s in (1e-6, 0.01, 0.4):
+            moved_p = p * np.exp(s / 2 * np.sign(np.log(p / q) - np.median(np.log(p / q))))
+            moved_q = q * np.exp(-s / 2 * np.sign(p - np.median(p)))
+            moved_p, moved_q = moved_p / moved_p.sum(), moved_q / moved_q.sum()
+            assert float((moved_p * np.log(moved_p / moved_q)).sum()) <= inexact_kl(kl, s) * (1 + 1e-12)
+    assert math.isinf(inexact_kl(0.1, 1.5))
+
+
+def test_robustness_counts_the_samplers_allowance() -> None:
+    ball = RegressionBall(wage_model(), 1000, 1, 1.0)
+    ideal = min(ball.reach, ball.reach**2 / 8, ball.lipschitz**2 / (2 * wage_model().precision))
+    assert ball.kl_sup() >= ideal + 3 * ball.bounds.log_ratio
+
+
+def test_budgets_above_what_the_slack_covers_are_refused() -> None:
+    """(1 + e^ε)·2⁻¹⁰⁰ is charged for ε = 40; at ε = 50 the tails would weigh e¹⁰ times as much."""
+    draws = RegressionBaps(3)
+    slack = draws.cost(wage_model(), 1000, 1).per_sample.slack_delta
+    assert slack >= 2.0**-40 + (1 + math.exp(budget_epsilon_max(draws))) * 2.0**-100
+    refuse_wide_budget(draws, 40.0)
+    for epsilon in (40.000001, math.inf, math.nan):
+        with pytest.raises(InvalidMechanism) as refused:
+            refuse_wide_budget(draws, epsilon)
+        assert refused.value.facts["field"] == "mechanism.kind"
+    refuse_wide_budget(PerturbedStatistics(1, 1.0, 1e-6), 1e4)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.core.mechanisms.baps import TEMPERATURE_MIN
 from app.core.mechanisms.mechanism import check_samples, read_samples, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.core.networks.block_sampler import Settings, draw_network, largest_error, with_slack
+from app.core.networks.block_sampler import Settings, draw_network, kl_with_slack, largest_error, with_slack
 from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.model import NetworkModel
 from app.core.networks.network_cost import RecordCost, block_shapes, record_cost
@@ -45,7 +45,7 @@ class NetworkBaps:
         return ReleaseCost(
             per_sample=draw_cost(model, people, unit_rows, self.temperature),
             samples=self.samples,
-            kl_sup=record.kl_sup + 4 * record.touched * largest_error(shapes),
+            kl_sup=kl_with_slack(record.kl_sup, record.touched, largest_error(shapes)),
             papers_pure=papers,
             method=method_of(record, unit_rows),
             grid_points=record.grid_points,

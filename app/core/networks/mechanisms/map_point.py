@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from app.core.mechanisms.map_point import AUTO_SCORE, SCORES, Score
 from app.core.mechanisms.mechanism import check_epsilon, read_epsilon, refuse_unknown
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.core.networks.block_sampler import LOWEST, Settings, Sharpen, draw_network, largest_error, with_slack
+from app.core.networks.block_sampler import (
+    LOWEST,
+    Settings,
+    Sharpen,
+    draw_network,
+    kl_with_slack,
+    largest_error,
+    with_slack,
+)
 from app.core.networks.counts import ExactCounts, clamped_counts
 from app.core.networks.mechanisms.baps import draw_cost, method_of
 from app.core.networks.model import NetworkModel
@@ -58,14 +66,13 @@ class NetworkMap:
         temperature = self.temperature(model, unit_rows)
         record = record_cost(model, people, unit_rows, temperature)
         if self.score == "log_density":
-            once, kl, method = (
-                draw_cost(model, people, unit_rows, temperature),
-                record.kl_sup,
-                method_of(record, unit_rows),
-            )
+            once, method = draw_cost(model, people, unit_rows, temperature), method_of(record, unit_rows)
+            error = largest_error(block_shapes(model, people * unit_rows, unit_rows, temperature))
+            kl = kl_with_slack(record.kl_sup, record.touched, error)
         else:
             once, method = self._probability_cost(model, people, unit_rows), "certified: bounded range"
-            kl = min(self.epsilon, self.epsilon**2 / 8)
+            ideal = min(self.epsilon, self.epsilon**2 / 8)
+            kl = kl_with_slack(ideal, record.touched, self._error(model, people, unit_rows))
         return ReleaseCost(
             per_sample=ZERO_COST,
             once=once,
