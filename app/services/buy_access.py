@@ -35,7 +35,7 @@ async def buy_access(
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         release = await find_release(connection, analyst, release_id)
-        require_published(release, runtime.clock())
+        require_published(release, analyst, runtime.clock())
         cost = cost_from_json(release.cost)
         if not 1 <= samples <= cost.samples:
             raise InvalidInput("samples", f"a whole number from 1 to {cost.samples}, the samples of this release")

@@ -9,6 +9,9 @@ from app.storage import accesses, accounts, datasets, grants, releases
 from app.storage.principals import get_principal
 from app.storage.releases import Release
 
+PENDING_RETRY_S = 2
+"""What everyone but the steward is told of every pending release."""
+
 
 async def visible_datasets(connection: Connection, principal: AnyPrincipal) -> set[str] | None:
     """None means all: an auditor appointed by the operator. One appointed by a steward sees that steward's."""
@@ -46,16 +49,17 @@ async def find_release(connection: Connection, principal: AnyPrincipal, release_
     return release
 
 
-def require_published(release: Release, now_us: int) -> None:
-    """A pending release says when to look again: while a worker holds its lease, soon; else when it is next due.
+def require_published(release: Release, reader: Reader, now_us: int) -> None:
+    """Raises ReleaseWithdrawn, or ReleaseNotReady: to the steward with what its worker is doing, to all others alike.
 
-    Leases and due times follow the clock and the queue. A retry is due only after a failure that cannot depend on the
-    data, so neither time says anything about rows.
+    Leases and due times tell that an attempt ended and another is to come, and an attempt may end by what it read.
     """
     if release.status == "withdrawn":
         raise ReleaseWithdrawn("this release was withdrawn; it has no samples")
     if release.status == "published":
         return
+    if not isinstance(reader, Steward):
+        raise ReleaseNotReady("this release is still pending", retry_after_s=PENDING_RETRY_S)
     until_us = release.lease_until_us or 0
     leased = until_us > now_us and release.lease_token != releases.NOBODY
     due_us = now_us if leased else max(release.due_us, until_us, now_us)
@@ -69,7 +73,7 @@ def require_published(release: Release, now_us: int) -> None:
 
 async def readable_samples(connection: Connection, reader: Reader, release: Release, now_us: int) -> int:
     """How many samples, from the first on. Raises ReleaseNotReady, ReleaseWithdrawn, AccessRequired."""
-    require_published(release, now_us)
+    require_published(release, reader, now_us)
     published = int(release.cost["samples"])
     if isinstance(reader, Steward):
         return published

@@ -1,5 +1,6 @@
 """A refusal says enough to ask again for something that works, and nothing that depends on rows."""
 
+import json
 import re
 from datetime import datetime
 from typing import Any
@@ -70,8 +71,8 @@ async def test_a_refused_charge_is_the_same_whatever_the_rows_say(world: World):
     assert problems[0]["code"] == "budget_exhausted"
 
 
-async def test_a_pending_release_says_when_to_look_again(world: World):
-    """Waiting, leased, postponed: never in the past, never data; then it works."""
+async def test_a_pending_release_tells_its_steward_when_to_look_again(world: World):
+    """Waiting, leased, postponed: never in the past; then it works."""
     dataset = await world.dataset()
     pending = (await world.request(dataset)).id
     question = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}}
@@ -97,6 +98,34 @@ async def test_a_pending_release_says_when_to_look_again(world: World):
     await set_times(world, pending, due_us=0, lease_token=None, lease_until_us=None)
     assert await run_next_release(world.runtime)
     assert (await post(world, world.boss, path, question)).status_code == 200
+
+
+async def test_an_analyst_cannot_tell_that_an_attempt_on_a_pending_release_failed(world: World):
+    """An attempt may fail by what it read: new, leased, postponed after failures, given back look alike to the last byte."""
+    dataset = await world.dataset()
+    pending = (await world.request(dataset)).id
+    ada, board = await world.person("analyst", "ada"), await world.person("dashboard", "board")
+    await world.cap(dataset, ada, epsilon=2.0)
+    await world.cap(dataset, board, samples=5)
+    question = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}}
+    soon_us = world.runtime.clock() + 90 * SECOND_US
+    states: list[dict[str, Any]] = [
+        {"due_us": 0, "lease_token": None, "lease_until_us": None, "attempts": 0},
+        {"due_us": 0, "lease_token": "w", "lease_until_us": soon_us, "attempts": 1},
+        {"due_us": soon_us, "lease_token": None, "lease_until_us": None, "attempts": 7},
+        {"due_us": 0, "lease_token": NOBODY, "lease_until_us": soon_us, "attempts": 2},
+    ]
+    seen = set()
+    for state in states:
+        await set_times(world, pending, **state)
+        answers = [await post(world, who, f"/releases/{pending}/query", question) for who in (ada, board)]
+        answers.append(await post(world, ada, f"/releases/{pending}/access", {"samples": 1}))
+        for answer in answers:
+            assert answer.status_code == 409
+            problem = {key: value for key, value in answer.json().items() if key != "instance"}
+            seen.add((json.dumps(problem, sort_keys=True), answer.headers["retry-after"]))
+    assert len(seen) == 1
+    assert "attempt" not in str(seen)
 
 
 async def set_times(world: World, release: str, **values: Any) -> None:

@@ -193,5 +193,5 @@ def test_budgets_above_what_the_slack_covers_are_refused() -> None:
     for epsilon in (40.000001, math.inf, math.nan):
         with pytest.raises(InvalidMechanism) as refused:
             refuse_wide_budget(draws, epsilon)
-        assert refused.value.facts["field"] == "mechanism.kind"
+        assert [each.field for each in refused.value.problems] == ["mechanism.kind"]
     refuse_wide_budget(PerturbedStatistics(1, 1.0, 1e-6), 1e4)
