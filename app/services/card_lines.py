@@ -15,6 +15,7 @@ from app.core.mechanisms import ReleaseCost
 from app.core.networks.model import NetworkModel
 from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
+from app.core.regression.model import LinearModel
 from app.services.budgets import finite
 
 ERROR_SHOWN = 0.05
@@ -48,6 +49,19 @@ class CardFacts:
         """Infinite where only (ε, δ) is promised."""
         return self.cost.total.pure
 
+    @property
+    def slack(self) -> float:
+        """The part of δ an inexact sampler takes, for all samples."""
+        return self.cost.total.slack_delta
+
+    def assuming(self, assumption: str) -> str:
+        if not self.slack > 0:
+            return assumption
+        return (
+            f"{assumption}; apart from a probability of {self.slack:.3g}, the sampler's slack for {self.cost.samples} samples; "
+            "certified given the sampler's declared allowance"
+        )
+
 
 def _line(name: str, value: Any, basis: str, assumption: str, text: str) -> dict[str, Any]:
     return {"name": name, "value": value, "basis": basis, "assumption": assumption, "text": text}
@@ -70,7 +84,8 @@ def _approximate(facts: CardFacts) -> dict[str, Any]:
     )
     if facts.delta * facts.people >= 1:
         text += f" With {facts.people} people that exception is not small: it leaves room for the whole record of one of them."
-    return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", REPLACE_ONE, text)
+    assumption = facts.assuming(REPLACE_ONE) + ("; δ includes that probability" if facts.slack > 0 else "")
+    return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", assumption, text)
 
 
 def _pure(facts: CardFacts) -> dict[str, Any]:
@@ -92,26 +107,39 @@ def _renyi(facts: CardFacts) -> dict[str, Any]:
     basis, _, how = facts.cost.method.partition(": ")
     value = [[order, bound] for order, bound in zip(ORDERS, facts.cost.total.curve, strict=True)]
     text = f"Rényi divergence between outputs on neighbouring datasets, at most this at each order: {how}."
-    return _line("renyi", value, basis, REPLACE_ONE, text)
+    return _line("renyi", value, basis, facts.assuming(REPLACE_ONE), text)
 
 
 def _papers(facts: CardFacts) -> dict[str, Any]:
-    if facts.paid_per_sample:
-        assumption = f"2·N·τ·L·ρ with ρ = {facts.unit_rows}, the rows a person may own; never charged"
-        if not isinstance(facts.model, Model):
-            assumption = "2·N·τ·ln(1/ω) as the papers quote it for a network: it covers a change of one attribute only"
-        elif facts.model.papers_trials is None:
-            assumption += "; they state no L for this family: the largest difference of two log-likelihoods is taken"
-    else:
-        assumption = "the ε of the noise or of the choice, as the papers state it for one release; never charged"
-    if math.isinf(facts.cost.papers_pure):
+    theirs, ours = facts.cost.papers_pure, facts.pure
+    if math.isinf(theirs):
         text = "The papers behind this mechanism state no figure for it."
     else:
-        text = (
-            f"The papers behind this mechanism would report a pure ε of {facts.cost.papers_pure:.4g} for this release; ours "
-            f"is {facts.pure:.4g}."
+        compared = "ours has a δ and is above" if math.isinf(ours) else f"ours is {ours:.4g}"
+        text = f"The papers behind this mechanism would report a pure ε of {theirs:.4g} for this release; {compared}."
+    return _line("papers_lipschitz", finite(theirs), "certified", _papers_assumption(facts), text)
+
+
+def _papers_assumption(facts: CardFacts) -> str:
+    model = facts.model
+    if not facts.paid_per_sample:
+        return "the ε of the noise or of the choice, as the papers state it for one release; never charged"
+    if isinstance(model, NetworkModel):
+        return "2·N·τ·ln(1/ω) as the papers quote it for a network: it covers a change of one attribute only"
+    if isinstance(model, LinearModel):
+        return (
+            "2·N·τ·L with the papers' L(w) = n·(1 + 2‖w‖₁ + d·‖w‖₂)/(2σ²) at its largest on the ball, columns scaled, for "
+            "exact draws and one row; its factor n is theirs; never charged"
         )
-    return _line("papers_lipschitz", finite(facts.cost.papers_pure), "certified", assumption, text)
+    if not isinstance(model, Model):
+        return (
+            "2·N·τ·L for exact draws; the papers state no L for this family: the steepest log-likelihood times the largest "
+            "distance of two records is taken; never charged"
+        )
+    assumption = f"2·N·τ·L·ρ with ρ = {facts.unit_rows}, the rows a person may own; never charged"
+    if model.papers_trials is None:
+        assumption += "; they state no L for this family: the largest difference of two log-likelihoods is taken"
+    return assumption
 
 
 def _robustness(facts: CardFacts) -> dict[str, Any]:
@@ -120,12 +148,12 @@ def _robustness(facts: CardFacts) -> dict[str, Any]:
         f"On average, {what} speaks for the true data against data with one person's replaced by at most "
         f"{facts.cost.kl_sup:.3g} nats (Kullback–Leibler divergence)."
     )
-    return _line("robustness", facts.cost.kl_sup, "certified", REPLACE_ONE, text)
+    return _line("robustness", facts.cost.kl_sup, "certified", facts.assuming(REPLACE_ONE), text)
 
 
 def _distinguishability(facts: CardFacts) -> dict[str, Any]:
     draws = facts.cost.samples if facts.paid_per_sample else 1
-    floor = say.error_floor(draws * facts.cost.kl_sup)
+    floor = max(0.0, say.error_floor(draws * facts.cost.kl_sup) - 2 * facts.slack)
     value: dict[str, Any] = {"error_sum_at_least": floor}
     text = (
         "Whoever tries to tell from this release whether one person's data were replaced will err: their two error rates "
@@ -139,7 +167,7 @@ def _distinguishability(facts: CardFacts) -> dict[str, Any]:
         least = math.floor(needed) if math.isfinite(needed) else "infinitely many"
         text += f" Both at most {ERROR_SHOWN:g} would take more than {least} samples; there are {facts.cost.samples}."
     assumption = "Bretagnolle–Huber; the papers' figure is shown as theirs and concludes too much"
-    return _line("distinguishability", value, "certified", assumption, text)
+    return _line("distinguishability", value, "certified", facts.assuming(assumption), text)
 
 
 def _inferential(facts: CardFacts) -> dict[str, Any]:
@@ -210,7 +238,8 @@ def _budget(facts: CardFacts) -> dict[str, Any]:
 def _collusion(facts: CardFacts) -> dict[str, Any]:
     held = "Analysts hold prefixes of one sample set. All of them together know the longest and no more"
     if not facts.paid_per_sample:
-        held = "The samples were computed from one private number, paid for once: fewer or more of them reveal no more"
+        noisy = "one noisy number" if isinstance(facts.model, Model) else "noisy numbers"
+        held = f"The samples were computed from {noisy}, paid for once: fewer or more of them reveal no more"
     covered = f"which pay for all {facts.cost.samples}, cover every coalition and a thief of the database"
     text = f"{held}, so the figures above, {covered}."
     return _line("collusion", facts.cost.samples, "exact", "none", text)

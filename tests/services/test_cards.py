@@ -58,7 +58,7 @@ async def test_free_samples_are_counted_once_in_what_tells_datasets_apart(world:
     card, cost = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": 0.5})
     told = line(card, "distinguishability")["value"]
     assert told == {"error_sum_at_least": 0.5 * math.exp(-cost.kl_sup)}
-    assert "computed from one private number" in line(card, "collusion")["text"]
+    assert "computed from one noisy number," in line(card, "collusion")["text"]
 
 
 async def test_paid_samples_say_how_many_would_tell_datasets_apart(world: World):
@@ -86,3 +86,60 @@ async def test_a_lower_ceiling_turns_the_card_of_an_old_release_into_a_warning(w
         card = build_card(release, stored, ceiling)
         assert card["lines"][0]["name"] == first
         assert card["vacuous"] is (first == "vacuous")
+
+
+MEASURED = {
+    "age": {"type": "real", "lower": 0, "upper": 100},
+    "score": {"type": "real", "lower": 0, "upper": 20},
+    "sick": {"type": "binary"},
+}
+LINEAR = {"family": "linear_regression", "target": "score", "features": ["age"], "noise_sd": 2.0, "radius": 4.0}
+MEAN = {"family": "mvn_mean", "columns": ["age", "score"], "covariance": [[400.0, 0.0], [0.0, 4.0]]}
+NETWORK = {"family": "network", "nodes": {"sick": {}}, "trim": 0.05}
+WITH_SLACK = ("approximate", "renyi", "robustness", "distinguishability")
+DRAWN = {"kind": "baps", "samples": 2, "temperature": 0.01}
+PERTURBED = {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}
+
+
+async def measured_card(world: World, model: dict[str, Any], mechanism: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    data = b"age,score,sick\n" + b"".join(b"%d,%d,%d\n" % (i % 90, i % 19, i % 2) for i in range(900))
+    budget = {"epsilon": 20.0, "delta": 1e-5, "slack_delta": 1e-6}
+    dataset = await world.dataset(columns=MEASURED, data=data, budget=budget)
+    release = await world.published(dataset, model=model, mechanism=mechanism)
+    card = await read_card(world.runtime, principal=world.steward, release_id=release)
+    return card, cost_from_json((await world.release(release)).cost)
+
+
+@pytest.mark.parametrize("model", [LINEAR, MEAN], ids=lambda model: str(model["family"]))
+async def test_draws_of_an_inexact_sampler_name_its_slack_wherever_it_matters(world: World, model: dict[str, Any]):
+    card, cost = await measured_card(world, model, DRAWN)
+    assert cost.total.slack_delta > 0
+    for name in WITH_SLACK:
+        assert f"a probability of {cost.total.slack_delta:.3g}" in line(card, name)["assumption"], name
+        assert "certified given the sampler's declared allowance" in line(card, name)["assumption"], name
+    told = line(card, "distinguishability")["value"]["error_sum_at_least"]
+    assert told < 0.5 * math.exp(-2 * cost.kl_sup)
+
+
+@pytest.mark.parametrize(
+    ("model", "mechanism", "word"),
+    [(LINEAR, DRAWN, "L(w)"), (MEAN, DRAWN, "no L for this family"), (NETWORK, DRAWN, "one attribute")],
+    ids=["regression", "mean", "network"],
+)
+async def test_the_papers_line_speaks_of_the_model_it_is_about(
+    world: World, model: dict[str, Any], mechanism: dict[str, Any], word: str
+):
+    card, cost = await measured_card(world, model, mechanism)
+    papers = line(card, "papers_lipschitz")
+    assert word in papers["assumption"]
+    assert ("attribute" in papers["assumption"]) is (model is NETWORK)
+    assert f"{cost.papers_pure:.4g}" in papers["text"]
+    assert "inf" not in papers["text"]
+
+
+async def test_noise_on_many_numbers_is_not_called_one(world: World):
+    card, cost = await measured_card(world, LINEAR, PERTURBED)
+    assert "computed from noisy numbers," in line(card, "collusion")["text"]
+    assert cost.total.slack_delta == 0
+    assert all("slack" not in each["assumption"] for each in card["lines"])
+    assert all(" inf" not in each["text"] for each in card["lines"])
