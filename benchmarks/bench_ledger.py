@@ -158,19 +158,19 @@ async def _load(database: Database, batch: list[tuple[object, ...]]) -> None:
 async def _disarm(connection: AsyncConnection, place: Filled) -> None:
     """Triggers off for the bulk load; kept to be put back, since a charge pays for them too."""
     if connection.dialect.name == "postgresql":
-        for table in ("ledger_entries", "ledger_head"):
+        for table in ("ledger_entries", "ledger_head", "accounts"):
             await connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
         return
     rows = await connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
     for name, source in rows.all():
-        if name.startswith("ledger_"):
+        if name.startswith(("ledger_", "accounts_")):
             place.triggers.append(source)
             await connection.execute(text(f"DROP TRIGGER {name}"))
 
 
 async def _arm(connection: AsyncConnection, place: Filled) -> None:
     if connection.dialect.name == "postgresql":
-        for table in ("ledger_entries", "ledger_head"):
+        for table in ("ledger_entries", "ledger_head", "accounts"):
             await connection.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER USER"))
     for source in place.triggers:
         await connection.exec_driver_sql(source)

@@ -4,12 +4,13 @@ Pure: storage seals a posting into the chain and saves its account in one transa
 sealed lines through the same account rules.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from app.ledger.account import Account, charge, refund, with_cap
-from app.ledger.amounts import ZERO, Amounts
+from app.ledger.amounts import ZERO, Amounts, nano_down
 from app.ledger.canonical import NEIGHBOURS, canonical_json
 from app.ledger.entry import EntryKind
 
@@ -76,6 +77,28 @@ def cap_event(account: Account) -> str:
         "slack_delta": account.slack_delta,
     }
     return canonical_json(facts)
+
+
+def continues(posting: Posting, totals: Amounts | None, cap: str | None) -> bool:
+    """Whether a posting was made from the account its lines leave: `totals` of the account's last line, and `cap`, the
+    event of its last `open` or `cap` line. Balances are kept in a table of their own, where an edit leaves no trace.
+
+    Facts are compared as numbers: what was opened with 3 is read back from the table as 3.0.
+    """
+    after = posting.account
+    if totals is None or cap is None:
+        return posting.kind == "open" and totals is None and cap is None
+    if posting.kind == "open" or totals.plus(posting.amounts) != after.spent:
+        return False
+    if after.pure_capacity_nano != nano_down(after.epsilon):
+        return False
+    found, told = json.loads(cap), json.loads(cap_event(after))
+    kept = ["dataset", "analyst", "slack_delta"]
+    if posting.kind != "cap":
+        kept += ["epsilon", "delta", "order", "capacity_nano"]
+    elif found["order"] is not None:
+        kept.append("order")
+    return all(found.get(name) == told[name] for name in kept)
 
 
 def _posting(

@@ -5,7 +5,7 @@
 A crash at any line leaves the lease to expire and another worker to take over: nothing was published, so drawing
 again reveals nothing and the charge is reused. A failure before anything was read takes the charge back, once. From
 the moment the stage `reading` is on disk a failure may depend on the data, whatever its name: the charge stands and
-the release is withdrawn.
+the release is withdrawn. What is drawn is what the ledger charged for: a row that says anything else is never drawn.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import numpy as np
 import structlog
@@ -22,6 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.ledger.account import Account, account_id
 from app.ledger.posting import commit_posting, void_posting
+from app.services.charged_release import is_charged
 from app.services.dataset_sources import dataset_source, rows_present
 from app.services.failpoints import failpoint
 from app.services.runtime import Runtime
@@ -42,6 +44,10 @@ log = structlog.get_logger("postern.releases")
 
 class LeaseLost(Exception):
     """Another worker took over; whatever this one was about to write must not be written."""
+
+
+class NotCharged(Exception):
+    """The ledger holds no unsettled reservation for what the release's row says."""
 
 
 async def run_next_release(runtime: Runtime) -> bool:
@@ -78,6 +84,9 @@ async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
         dataset = await _begin_reading(runtime, release, token)
         read = True
         samples = await _draw(runtime, release, dataset)
+    except NotCharged:
+        log.error("a release is not what the ledger charged for", release=release.id)
+        await _give_up(runtime, release, token, read=True, reason="not what the ledger charged for")
     except DataMissing:
         await pace.next_tick()
         await _give_up(runtime, release, token, read=read, reason="the rows are gone")
@@ -119,10 +128,12 @@ class _Pace:
 
 
 async def _begin_reading(runtime: Runtime, release: Release, token: str) -> Dataset:
-    """DataMissing from here means that no row was looked at. The stage is on disk before the first one is."""
+    """DataMissing and NotCharged from here mean that no row was looked at. The stage is on disk before the first one is."""
     async with runtime.database.read() as connection:
         dataset = await datasets.get_dataset(connection, release.dataset_id)
-    if dataset is None or dataset.data_version != release.data_version or dataset.data_state != "ready":
+        if dataset is None or not await is_charged(connection, release, dataset):
+            raise NotCharged
+    if dataset.data_version != release.data_version or dataset.data_state != "ready":
         raise DataMissing("the rows this release was charged for are gone")
     if not await asyncio.to_thread(rows_present, runtime, dataset):
         raise DataMissing("the file with the rows is gone")
@@ -156,6 +167,8 @@ async def _publish(runtime: Runtime, release: Release, token: str, samples: NDAr
         now_us = runtime.clock()
         await _hold_lease(runtime, connection, release, token)
         account = await _lock_account(connection, release)
+        if await ledger_book.outstanding(connection, account.id, release.id) is None:
+            raise IntegrityFailure("samples were drawn for a reservation that is gone")
         await sample_sets.insert_samples(connection, record)
         posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=now_us)
         await ledger_book.post(connection, posting)
@@ -168,19 +181,22 @@ async def _publish(runtime: Runtime, release: Release, token: str, samples: NDAr
 
 
 async def _give_up(runtime: Runtime, release: Release, token: str, *, read: bool, reason: str) -> None:
-    """Withdraw. Nothing read: the charge is taken back. Otherwise it stands, committed without samples."""
+    """Withdraw. Nothing read: the charge is taken back. Otherwise it stands, committed without samples.
+
+    A row that nothing was reserved for is withdrawn without a line: there is nothing to settle.
+    """
     async with runtime.database.write() as connection:
         now_us = runtime.clock()
         await _hold_lease(runtime, connection, release, token)
         account = await _lock_account(connection, release)
         reserved = await ledger_book.outstanding(connection, account.id, release.id)
-        if reserved is None or await sample_sets.has_samples(connection, release.id):
-            raise IntegrityFailure("a pending release without its reservation")
-        if read:
-            posting = commit_posting(account, release.id, actor=WORKER, reason=reason, at_us=now_us)
-        else:
-            posting = void_posting(account, release.id, reserved, actor=WORKER, reason=reason, at_us=now_us)
-        await ledger_book.post(connection, posting)
+        if await sample_sets.has_samples(connection, release.id):
+            raise IntegrityFailure("a pending release with samples")
+        who: dict[str, Any] = {"actor": WORKER, "reason": reason, "at_us": now_us}
+        if reserved is not None and read:
+            await ledger_book.post(connection, commit_posting(account, release.id, **who))
+        elif reserved is not None:
+            await ledger_book.post(connection, void_posting(account, release.id, reserved, **who))
         if not await releases.withdraw(connection, release.id, token, reason):
             raise LeaseLost
     log.warning("release withdrawn", release=release.id, charged=read)

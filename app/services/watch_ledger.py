@@ -116,16 +116,22 @@ async def watch_ledger(runtime: Runtime, *, stop: asyncio.Event) -> None:
 
 
 async def tick(runtime: Runtime, *, full: bool = False) -> bool:
-    """One cheap comparison; True if it led to a whole look. Heads that moved are kept."""
-    notary = runtime.notary
+    """One cheap comparison; True if it led to a whole look. Heads that moved are kept.
+
+    What was seen is taken down before the database is read: a request may see a newer head in between.
+    """
+    notary, seen = runtime.notary, runtime.notary.seen
     async with runtime.database.read() as connection:
         stored, acts = await read_stored(connection), await ledger_heads.last_act(connection)
+    if notary.fault is None and notary.suspicion is not None:
+        distrust(runtime, notary.suspicion, acts)
+        return True
     if notary.fault is not None:
         if acts > notary.fault_acts:
             await _look_again(runtime)
             return True
         return False
-    signed, seen = stored.signed, notary.seen
+    signed = stored.signed
     moved_back = seen is not None and (signed is None or signed.head.sequence < seen.head.sequence)
     unvouched = signed is not None and not notary.vouches(signed)
     if full or moved_back or unvouched:
@@ -140,7 +146,7 @@ async def tick(runtime: Runtime, *, full: bool = False) -> bool:
 
 async def _look_again(runtime: Runtime) -> None:
     """A fault stays until a person accepted a head after it was found, or the process starts anew."""
-    notary = runtime.notary
+    notary, seen = runtime.notary, runtime.notary.seen
     found = await look(runtime)
     if notary.fault is not None and found.acts > notary.fault_acts:
         passed = await verify_all(runtime.database)
@@ -151,11 +157,13 @@ async def _look_again(runtime: Runtime) -> None:
             runtime.rights.forget()
     else:
         fault = found.fault
-        if fault is None and notary.seen is not None and found.stored.head.sequence < notary.seen.head.sequence:
-            detail = f"the database went back from line {notary.seen.head.sequence} to {found.stored.head.sequence}"
+        if fault is None and seen is not None and found.stored.head.sequence < seen.head.sequence:
+            detail = f"the database went back from line {seen.head.sequence} to {found.stored.head.sequence}"
             fault = TrustFault("rolled_back", detail, found.stored.head.sequence)
     if fault is not None and notary.fault is None:
         distrust(runtime, fault, found.acts)
+    elif fault is not None:
+        notary.fault_acts = found.acts  # that act lifted nothing: the next one is waited for, not this one tried again
     if notary.fault is None:
         await remember_head(runtime)
 

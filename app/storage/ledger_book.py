@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
 from app.ledger.amounts import ZERO, Amounts
 from app.ledger.entry import Entry, Head
 from app.ledger.hash_chain import GENESIS, seal
-from app.ledger.posting import Posting
+from app.ledger.posting import Posting, continues
 from app.ledger.trust import TrustFault
 from app.ledger.verification import Verification, Verifier
 from app.storage.accounts import account_of, account_values, curve_of, curve_text
@@ -28,9 +28,10 @@ async def post(connection: AsyncConnection, posting: Posting) -> Entry:
     The account is written only over the revision the posting was made from, so a posting made without the
     account's lock fails here instead of losing somebody's charge. The head is locked last and held until the
     commit: lines of all accounts form one sequence. With a notary the head is checked before and signed after.
-    Raises LedgerUntrusted.
+    Raises LedgerUntrusted, also for an account that is not as its last lines leave it.
     """
     await _save(connection, posting)
+    await _check_account(connection, posting)
     before = await read_stored(connection, lock=True)
     notary = notary_of(connection)
     if notary is not None:
@@ -47,6 +48,29 @@ async def post(connection: AsyncConnection, posting: Posting) -> Entry:
     moved = update(ledger_head).where(ledger_head.c.sequence == before.head.sequence)
     await connection.execute(moved.values(values))
     return entry
+
+
+async def _check_account(connection: AsyncConnection, posting: Posting) -> None:
+    """Two look-ups by index, whatever the length of the ledger. The condition is written out: SQLite uses a partial index
+    only for the very words it was made with."""
+    lines = ledger_entries.c
+    newest = (
+        select(ledger_entries).where(lines.account_id == posting.account.id).order_by(lines.sequence.desc()).limit(1)
+    )
+    last = (await connection.execute(newest)).one_or_none()
+    cap = (await connection.execute(newest.where(text("kind IN ('open', 'cap')")))).one_or_none()
+    try:
+        totals = None if last is None else _entry(last).totals
+        sound = continues(posting, totals, None if cap is None else cap.event)
+    except (ValueError, TypeError, KeyError, AttributeError, IntegrityFailure):
+        sound = False
+    if sound:
+        return
+    fault = TrustFault("account_differs", f"account {posting.account.id} was changed without a line", 0)
+    notary = notary_of(connection)
+    if notary is not None:
+        notary.suspect(fault)
+    raise untrusted(fault)
 
 
 async def _check_unsigned(connection: AsyncConnection) -> None:
@@ -69,6 +93,12 @@ async def head(connection: AsyncConnection) -> Head:
 
 async def outstanding(connection: AsyncConnection, account_id: str, release_id: str) -> Amounts | None:
     """What is reserved for a release and neither committed nor voided; None if nothing is."""
+    line = await reservation(connection, account_id, release_id)
+    return None if line is None else line.amounts
+
+
+async def reservation(connection: AsyncConnection, account_id: str, release_id: str) -> Entry | None:
+    """The line that reserved for a release, unless it is settled."""
     statement = (
         select(ledger_entries)
         .where(ledger_entries.c.account_id == account_id, ledger_entries.c.release_id == release_id)
@@ -76,7 +106,7 @@ async def outstanding(connection: AsyncConnection, account_id: str, release_id: 
         .order_by(ledger_entries.c.sequence)
     )
     lines = [_entry(row) for row in await connection.execute(statement)]
-    return lines[0].amounts if len(lines) == 1 and lines[0].kind == "reserve" else None
+    return lines[0] if len(lines) == 1 and lines[0].kind == "reserve" else None
 
 
 async def page_entries(

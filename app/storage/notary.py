@@ -29,6 +29,7 @@ class Notary:
         self.seen: SignedHead | None = None
         self.fault: TrustFault | None = None
         self.fault_acts = 0
+        self.suspicion: TrustFault | None = None
         self.pinned: frozenset[str] = frozenset()
         self._good: SignedHead | None = None
 
@@ -40,9 +41,14 @@ class Notary:
     def distrust(self, fault: TrustFault, acts: int) -> None:
         self.fault, self.fault_acts = fault, acts
 
+    def suspect(self, fault: TrustFault) -> None:
+        """Found in the middle of a transaction, which ends with it. The watch makes it a fault within a second."""
+        if self.fault is None:
+            self.suspicion = fault
+
     def trust_again(self) -> None:
         """A head was accepted by hand: what was seen before it no longer counts."""
-        self.fault, self.seen = None, None
+        self.fault, self.seen, self.suspicion = None, None, None
 
     def vouches(self, signed: SignedHead) -> bool:
         """True for the head last found good, or one with a valid signature; files are read again for a new key."""

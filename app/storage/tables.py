@@ -169,6 +169,13 @@ ledger_entries = Table(
     _once("ledger_reserved_once", ("account_id", "release_id"), "kind = 'reserve'"),
     _once("ledger_settled_once", ("account_id", "release_id"), "kind IN ('commit', 'void')"),
     Index("ledger_entries_by_account", "account_id", "sequence"),
+    Index(
+        "ledger_caps",
+        "account_id",
+        "sequence",
+        sqlite_where=text("kind IN ('open', 'cap')"),
+        postgresql_where=text("kind IN ('open', 'cap')"),
+    ),
     Index("ledger_entries_by_release", "release_id", "account_id", "sequence"),
 )
 

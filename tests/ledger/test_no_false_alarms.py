@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -184,3 +185,40 @@ def test_a_changed_password_is_not_another_place() -> None:
     one, other = make_url("postgresql://a:b@db/postern"), make_url("postgresql://c:d@db/postern")
     assert place_of(one) == place_of(other)
     assert place_of(one) != place_of(make_url("postgresql://a:b@db/other"))
+
+
+async def test_a_head_seen_by_a_request_in_the_middle_of_a_look_raises_no_alarm(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look's snapshot is older than what a request then witnesses: no way back, only an older look."""
+    runtime = world.runtime
+    await check_ledger_on_start(runtime)
+    await world.published(await world.dataset(), samples=3)
+    await tick(runtime)
+    reading, listing = ledger_heads.last_act, ledger_heads.list_acts
+
+    async def charged_meanwhile(name: str) -> None:
+        await world.dataset(name)
+        async with runtime.database.read() as connection:
+            stored = await ledger_heads.read_stored(connection)
+        assert stored.signed is not None
+        runtime.notary.saw(stored.signed)
+
+    async def slow_list(connection: Any) -> Any:
+        found = await listing(connection)
+        await charged_meanwhile("during the look")
+        return found
+
+    async def slow_count(connection: Any) -> int:
+        monkeypatch.setattr(ledger_heads, "last_act", reading)
+        found = await reading(connection)
+        await charged_meanwhile("during the tick")
+        return found
+
+    monkeypatch.setattr(ledger_heads, "list_acts", slow_list)
+    await tick(runtime, full=True)
+    assert runtime.notary.fault is None
+    monkeypatch.setattr(ledger_heads, "list_acts", listing)
+    monkeypatch.setattr(ledger_heads, "last_act", slow_count)
+    assert not await tick(runtime), "nothing went back, so nothing calls for a whole look"
+    assert runtime.notary.fault is None

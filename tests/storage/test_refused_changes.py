@@ -92,8 +92,14 @@ TAMPERED = {
         [_drop_trigger("ledger_entries", "delete"), "DELETE FROM ledger_entries WHERE sequence = 1"],
         "out_of_sequence",
     ),
-    "a refund without a line": (["UPDATE accounts SET spent_pure_nano = 0"], "account_differs"),
-    "a raised cap without a line": (["UPDATE accounts SET pure_capacity_nano = 9000000000"], "account_differs"),
+    "a refund without a line": (
+        [_drop_trigger("accounts", "update"), "UPDATE accounts SET spent_pure_nano = 0"],
+        "account_differs",
+    ),
+    "a raised cap without a line": (
+        [_drop_trigger("accounts", "update"), "UPDATE accounts SET pure_capacity_nano = 9000000000"],
+        "account_differs",
+    ),
 }
 
 
