@@ -16,8 +16,14 @@ log = structlog.get_logger("postern.recover")
 
 
 async def recover_on_start(runtime: Runtime) -> None:
-    """Candidates are listed before the database is read: an upload finishing meanwhile is never mistaken for remains."""
+    """While the ledger is not trusted nothing is wiped: an older database does not know today's uploads.
+
+    Candidates are listed before the database is read: an upload finishing meanwhile is never mistaken for remains.
+    """
     await check_ledger_on_start(runtime)
+    if runtime.notary.fault is not None:
+        log.warning("no file is wiped while the ledger is not trusted", fault=runtime.notary.fault.name)
+        return
     candidates = await asyncio.to_thread(runtime.uploads.unclaimed)
     async with runtime.database.read() as connection:
         known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}

@@ -11,16 +11,20 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import Conflict, IntegrityFailure, InvalidInput, LedgerUntrusted
+from app.services import watch_ledger
 from app.services.accept_head import accept_head
 from app.services.answer_query import answer_query
 from app.services.read_ledger import read_head
+from app.services.recover import recover_on_start
 from app.services.run_worker import run_worker
 from app.services.runtime import Runtime
+from app.services.verify_lines import Pass, verify_all
 from app.services.watch_ledger import check_ledger_on_start, remember_head, tick
 from app.settings import Settings
 from app.storage.engine import Database
+from app.storage.ledger_heads import read_stored, record_act
 from tests.attacks import tampering
-from tests.services.world import QUESTION, Person, World, new_world, over_http, release_spec, services
+from tests.services.world import QUESTION, Person, World, new_world, over_http, release_spec, services, upload_files
 
 REASON = "the disk died; the board decided to go on from the newest backup"
 
@@ -240,3 +244,39 @@ async def test_the_worker_leaves_releases_alone_while_the_ledger_is_not_trusted(
         await working
         found = await World(runtime, past.boss).release(waiting.id)
     assert (found.status, found.stage, found.attempts) == ("pending", "reserved", 0)
+
+
+async def test_a_start_on_an_older_database_wipes_no_upload(past: Past) -> None:
+    """Yesterday's database does not know today's rows: they are needed when the newer one is brought back."""
+    async with started(past) as (runtime, _):
+        await World(runtime, past.boss).dataset("today")
+        await remember_head(runtime)
+        files = upload_files(runtime)
+    await bring_back(past, past.yesterday)
+    async with services(past.settings) as runtime:
+        await recover_on_start(runtime)
+        assert runtime.notary.fault is not None
+        assert upload_files(runtime) == files
+
+
+async def test_an_act_that_lifts_nothing_is_looked_at_once(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once a second, each time through the whole ledger."""
+    passes = 0
+
+    async def counted(database: Database) -> Pass:
+        nonlocal passes
+        passes += 1
+        return await verify_all(database)
+
+    await behind_its_back(past, tampering.edit)
+    async with started(past) as (runtime, _):
+        async with runtime.database.write() as connection:
+            stored = await read_stored(connection, lock=True)
+            assert stored.signed is not None
+            key = runtime.notary.keys.signing
+            await record_act(connection, key, "rotated", stored.signed, actor="ops", reason=REASON)
+        monkeypatch.setattr(watch_ledger, "verify_all", counted)
+        for _ in range(3):
+            await tick(runtime)
+        assert runtime.notary.fault is not None
+    assert passes == 1
