@@ -157,3 +157,12 @@ async def test_a_mechanism_of_another_kind_is_refused_by_name(world: World):
     dataset = await hospital(world)
     with pytest.raises(InvalidMechanism, match=r"mechanism\.kind: expected one of .*perturbed_statistics"):
         await world.request(dataset, model=LINEAR, mechanism={"kind": "fourier", "samples": 5, "epsilon": 1.0})
+
+
+async def test_auto_proposes_no_inexact_sampler_for_a_budget_its_slack_does_not_cover(world: World):
+    for epsilon, kinds in ((5.0, {"baps", "perturbed_statistics"}), (50.0, {"perturbed_statistics"})):
+        mechanism = {"kind": "auto", "epsilon": epsilon}
+        spec = {"model": LINEAR, "columns": COLUMNS, "mechanism": mechanism, "n": 900, "delta": 1e-5}
+        plan = await plan_release(world.runtime, spec=spec)
+        offered = {plan["mechanism"]["kind"], *(each["mechanism"]["kind"] for each in plan["alternatives"])}
+        assert offered == kinds
