@@ -1,15 +1,23 @@
 """A person decides to go on from a head that this service would not go on from by itself."""
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from app.errors import Conflict, InvalidInput
+from app.ledger.account import account_id
 from app.ledger.entry import Head
+from app.ledger.posting import commit_posting
 from app.ledger.signed_head import Act
 from app.services.runtime import Runtime
+from app.services.shared_samples import forget_samples
 from app.services.verify_lines import sound_or_raise
-from app.storage import ledger_heads
+from app.services.wipe_uploads import wipe_used_upload
+from app.storage import accounts, ledger_book, ledger_heads, releases
 from app.storage.ledger_heads import read_stored, sign_stored
 from app.storage.notary import new_ledger_id
+from app.storage.releases import Release
 
 REASON_LENGTH_MIN, REASON_LENGTH_MAX = 10, 2_000
+WITHDRAWN = "waiting when an older head was accepted"
 
 
 async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -> Act:
@@ -17,7 +25,11 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
 
     The chain has to verify by its own rules: lines that were edited, deleted or moved cannot be accepted, only
     restored. The act is signed, stored, and makes every witness forget what it saw before. Running processes notice
-    within a second. Raises InvalidInput, Conflict, IntegrityFailure.
+    within a second.
+
+    Releases that wait in the accepted past may have been drawn and served in the lost future, and drawing them again
+    would be a second look for one charge. So all of them are withdrawn here, in the same transaction, and their charges
+    stand. Raises InvalidInput, Conflict, IntegrityFailure.
     """
     named = parse_head(head)
     if not REASON_LENGTH_MIN <= len(reason.strip()) <= REASON_LENGTH_MAX:
@@ -28,6 +40,8 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
     above = await _acts_seen(runtime)
     key = runtime.notary.keys.signing
     async with runtime.database.write() as connection:
+        waiting = await releases.withdraw_unfinished(connection, WITHDRAWN)
+        await accounts.lock_accounts(connection, [account_id(release.dataset_id) for release in waiting])
         stored = await read_stored(connection, lock=True)
         if stored.head != named:
             raise Conflict(
@@ -39,8 +53,24 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
         act = await ledger_heads.record_act(
             connection, key, "accepted", signed, actor=actor, reason=reason.strip(), above=above
         )
-    await runtime.witnesses.move(signed, act.number)
+        for release in waiting:
+            await _settle(connection, release, signed.at_us)
+        newest = (await read_stored(connection)).signed or signed
+    await runtime.witnesses.move(newest, act.number)
+    for release in waiting:
+        await forget_samples(runtime, release.id)
+        await wipe_used_upload(runtime, release.dataset_id, release.data_version)
     return act
+
+
+async def _settle(connection: AsyncConnection, release: Release, at_us: int) -> None:
+    """The charge becomes final without samples; a row that nothing was reserved for has nothing to settle."""
+    number = account_id(release.dataset_id)
+    if await ledger_book.outstanding(connection, number, release.id) is None:
+        return
+    account = (await accounts.lock_accounts(connection, [number]))[number]
+    posting = commit_posting(account, release.id, actor="accept", reason=WITHDRAWN, at_us=at_us)
+    await ledger_book.post(connection, posting, accepted=True)
 
 
 def parse_head(text: str) -> Head:

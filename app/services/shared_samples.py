@@ -51,6 +51,11 @@ async def share_samples(runtime: Runtime, record: SampleSetRecord) -> None:
         await runtime.cache.put(key, sealed, TTL_S)
 
 
+async def forget_samples(runtime: Runtime, release_id: str) -> None:
+    """For a release that a restored database no longer has samples of."""
+    await runtime.cache.delete(_key(release_id))
+
+
 async def _fetch(runtime: Runtime, release_id: str, samples: int, parameters: int) -> SampleSetRecord:
     filling = f"filling:{release_id}"
     until = time.monotonic() + FILLING_S

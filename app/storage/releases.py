@@ -146,6 +146,17 @@ async def withdraw(connection: AsyncConnection, release_id: str, token: str, rea
     )
 
 
+async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple[Release, ...]:
+    """Everything pending, whoever works on it: their tokens no longer change anything. For an accepted head only."""
+    statement = (
+        update(releases)
+        .where(releases.c.status == "pending")
+        .values(status="withdrawn", stage="done", reason=reason, lease_token=None, lease_until_us=None)
+        .returning(*releases.c)
+    )
+    return tuple(_record(row) for row in await connection.execute(statement))
+
+
 async def give_back(connection: AsyncConnection, release_id: str, token: str, until_us: int) -> bool:
     """Nobody's from now on, to be claimed again after `until_us`.
 

@@ -16,6 +16,7 @@ from app.services.accept_head import accept_head
 from app.services.answer_query import answer_query
 from app.services.read_ledger import read_head
 from app.services.recover import recover_on_start
+from app.services.run_release import run_next_release
 from app.services.run_worker import run_worker
 from app.services.runtime import Runtime
 from app.services.verify_lines import Pass, verify_all
@@ -24,7 +25,17 @@ from app.settings import Settings
 from app.storage.engine import Database
 from app.storage.ledger_heads import read_stored, record_act
 from tests.attacks import tampering
-from tests.services.world import QUESTION, Person, World, new_world, over_http, release_spec, services, upload_files
+from tests.services.world import (
+    QUESTION,
+    Person,
+    World,
+    kinds_of,
+    new_world,
+    over_http,
+    release_spec,
+    services,
+    upload_files,
+)
 
 REASON = "the disk died; the board decided to go on from the newest backup"
 
@@ -222,6 +233,34 @@ async def test_an_accepted_head_lets_every_process_go_on_and_is_remembered(past:
     async with started(past) as (runtime, _):
         assert runtime.notary.fault is not None, "an old acceptance does not excuse the next rollback"
         assert runtime.notary.fault.name == "rolled_back"
+
+
+async def test_a_release_waiting_in_an_accepted_past_is_never_drawn_again(past: Past) -> None:
+    """It was drawn once in the future that was lost, for the one charge that both have."""
+    async with services(past.settings) as runtime:
+        world = World(runtime, past.boss)
+        waiting = await world.request(past.dataset, samples=2)
+        rows = await tampering.backup(runtime.database)
+        spent = (await world.account(past.dataset)).spent
+        await world.work()
+        await remember_head(runtime)
+        assert await runtime.cache.get(f"samples:{waiting.id}") is not None
+    await bring_back(past, rows)
+    async with started(past) as (runtime, client):
+        world, head = World(runtime, past.boss), await read_head(runtime)
+        act = await accept_head(runtime, head=f"{head.sequence}:{head.digest}", actor="ops", reason=REASON)
+        assert act.head.sequence == head.sequence
+        await tick(runtime)
+        assert runtime.notary.fault is None
+        assert not await run_next_release(runtime)
+        assert (await world.release(waiting.id)).status == "withdrawn"
+        assert kinds_of(await world.entries(past.dataset), waiting.id) == ["reserve", "commit"]
+        assert (await world.account(past.dataset)).spent == spent
+        assert await world.samples(waiting.id) is None
+        assert await runtime.cache.get(f"samples:{waiting.id}") is None
+        assert (await verification(client, past))["ok"]
+    async with started(past) as (runtime, _):
+        assert runtime.notary.fault is None
 
 
 async def test_a_chain_that_does_not_verify_cannot_be_accepted(past: Past) -> None:
