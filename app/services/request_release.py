@@ -7,7 +7,7 @@ reserve in the ledger, pending release, answer} → tell the workers. A refused 
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_model
+from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_model, refuse_wide_budget
 from app.core.mechanisms import ReleaseCost
 from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
 from app.ledger.account import Account, account_id
@@ -56,6 +56,7 @@ async def request_release(
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
     mechanism = await concrete_mechanism(runtime, spec["mechanism"], model, dataset.n, unit_rows, dataset.delta)
+    refuse_wide_budget(mechanism, dataset.epsilon)
     if mechanism.samples > runtime.settings.samples_max:
         raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows)

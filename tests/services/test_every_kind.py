@@ -166,3 +166,11 @@ async def test_auto_proposes_no_inexact_sampler_for_a_budget_its_slack_does_not_
         plan = await plan_release(world.runtime, spec=spec)
         offered = {plan["mechanism"]["kind"], *(each["mechanism"]["kind"] for each in plan["alternatives"])}
         assert offered == kinds
+
+
+async def test_draws_from_a_ball_are_refused_where_the_budget_is_beyond_what_their_slack_covers(world: World):
+    wide = {"epsilon": 60.0, "delta": 1e-5, "slack_delta": 1e-6}
+    dataset = await hospital(world, budget=wide, force=True)
+    with pytest.raises(InvalidMechanism, match=r"mechanism\.kind"):
+        await world.request(dataset, model=MEAN, mechanism={"kind": "baps", "samples": 2, "temperature": 0.5})
+    assert await world.kinds(dataset) == ["open"]
