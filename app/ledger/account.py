@@ -94,8 +94,17 @@ def with_cap(account: Account, *, epsilon: float, delta: float) -> Account:
     """The same account under another cap. The order stays as it was fixed, and what is spent stays spent.
 
     A cap below what is spent is allowed: nothing more is admitted. An account opened with δ = 0 never used an
-    order, so its first positive δ fixes one.
+    order, so its first positive δ fixes one. The part of δ set aside stays too: were it lowered with δ, raising δ again
+    would hand it to the Rényi filter, after slack was spent. So δ stays at least that, and ε is what lowers a cap.
     """
+    if delta < account.slack_delta:
+        least = f"at least {account.slack_delta:g}, the part of it kept for inexact samplers; lower epsilon instead"
+        raise InvalidInput("delta", least)
+    return recorded_cap(account, epsilon=epsilon, delta=delta)
+
+
+def recorded_cap(account: Account, *, epsilon: float, delta: float) -> Account:
+    """As `with_cap`, for lines on record: earlier versions let σ fall with δ, and their lines still have to verify."""
     slack_delta = min(account.slack_delta, delta)
     _check_budget(epsilon, delta, slack_delta)
     order = account.order if account.order is not None else best_order(epsilon, delta - slack_delta)
@@ -129,10 +138,17 @@ def capacity_nano(epsilon: float, delta: float, order: float | None) -> int:
 
 
 def admits(account: Account, charge: Amounts) -> bool:
-    """True if the charge passes one of the two filters and its slack fits what was set aside."""
+    """True if the charge passes one of the two filters and its slack fits what was set aside.
+
+    Sums are exact, so that a void is exact too, and have 63 bits: after 9,223 charges without a finite pure bound, each
+    admitted by the Rényi filter, the next is refused like any other that does not fit.
+    """
     if not charge.is_charge:
         raise IntegrityFailure("a charge cannot be negative")
-    after = account.spent.plus(charge)
+    try:
+        after = account.spent.plus(charge)
+    except IntegrityFailure:
+        return False
     if after.slack_atto > atto_down(account.slack_delta):
         return False
     if after.pure_nano <= account.pure_capacity_nano:

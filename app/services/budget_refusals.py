@@ -21,7 +21,7 @@ def explained(
     aside for inexact samplers is. `samples_affordable` equals `samples_held` where nothing more fits.
     """
     fits = largest_prefix(account, cost.per_sample, held, cost.samples, cost.once)
-    slack_is_short = account.spent.plus(charge).slack_atto > atto_down(account.slack_delta)
+    slack_is_short = account.spent.slack_atto + charge.slack_atto > atto_down(account.slack_delta)
     short = ["slack"] if slack_is_short else ["pure"] if account.order is None else ["renyi", "pure"]
     words = " and ".join(_shortage(refusal.facts, name) for name in short)
     return BudgetExhausted(

@@ -22,7 +22,7 @@ from app.ledger.account import (
     remaining,
     with_cap,
 )
-from app.ledger.amounts import CEILING_NANO, MAX_EPSILON, NANO, ZERO, amounts_of, prefix_charge
+from app.ledger.amounts import CEILING_NANO, MAX_EPSILON, NANO, ZERO, Amounts, amounts_of, prefix_charge
 from app.ledger.reading import spent_epsilon
 
 budgets = st.tuples(
@@ -167,6 +167,28 @@ def test_a_lowered_cap_below_what_is_spent_admits_nothing_and_keeps_the_order() 
 def test_a_first_positive_delta_fixes_the_order_that_delta_zero_never_used() -> None:
     account = with_cap(open_account("ds_a", epsilon=3, delta=0), epsilon=3, delta=1e-6)
     assert account == open_account("ds_a", epsilon=3, delta=1e-6)
+
+
+def test_the_part_of_delta_kept_at_the_opening_never_moves_to_the_renyi_filter() -> None:
+    """Lowering δ below it and raising δ again gave 1.57 nats of capacity 0.26 more, after slack was spent."""
+    account = open_account("ds_a", epsilon=3, delta=1e-6, slack_delta=9e-7)
+    with pytest.raises(InvalidInput, match="lower epsilon instead"):
+        with_cap(account, epsilon=3, delta=1e-9)
+    lowered = with_cap(account, epsilon=0.1, delta=9e-7)
+    assert (lowered.slack_delta, lowered.capacity_nano) == (account.slack_delta, 0)
+    assert with_cap(lowered, epsilon=3, delta=1e-6) == account
+
+
+def test_a_sum_that_would_not_fit_is_refused_as_exhausted_and_voids_stay_exact() -> None:
+    """Each unbounded charge is a million nats on the books; 2⁶³ units hold 9,223 of them."""
+    free = Amounts(CEILING_NANO, (0,) * len(ORDERS))
+    account = open_account("ds_a", epsilon=3, delta=1e-6)
+    for _ in range(9_223):
+        account = charge(account, free)
+    assert not admits(account, free)
+    with pytest.raises(BudgetExhausted):
+        charge(account, free)
+    assert charge(refund(account, free), free) == account
 
 
 @pytest.mark.parametrize(
