@@ -49,6 +49,7 @@ def act_fields(act: Act) -> dict[str, Any]:
 
 def act_of_fields(fields: Mapping[str, Any]) -> Act | None:
     try:
+        _text(fields["kind"])
         return Act(
             number=_whole(fields["number"]),
             kind=fields["kind"],
@@ -68,15 +69,16 @@ def encode_witness(signed: SignedHead, acts: int) -> bytes:
     return canonical_json({"version": 1, "acts": acts} | head_fields(signed)).encode()
 
 
-def decode_witness(body: bytes) -> tuple[SignedHead, int] | None:
+def decode_witness(body: bytes, ledger: str) -> tuple[SignedHead, int] | None:
+    """None for whatever is no head of that ledger: the file or key may hold anything, and junk is no alarm."""
     try:
         fields = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(fields, dict) or fields.get("version") != 1 or type(fields.get("acts")) is not int:
         return None
     signed = head_of_fields(fields)
-    return None if signed is None else (signed, fields["acts"])
+    return None if signed is None or signed.ledger != ledger else (signed, fields["acts"])
 
 
 def _whole(value: Any) -> int:
@@ -88,6 +90,7 @@ def _whole(value: Any) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("not a text")
+    value.encode()  # half a surrogate pair is JSON, and no text that could have been signed
     return value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.core.privacy import ORDERS
 from app.errors import BudgetExhausted, IntegrityFailure, PosternError
-from app.ledger.account import Account, account_id, capacity_nano, charge, open_account, refund, with_cap
+from app.ledger.account import Account, account_id, capacity_nano, charge, open_account, recorded_cap, refund
 from app.ledger.amounts import ZERO, Amounts
 from app.ledger.entry import VERSION, Entry, Head
 from app.ledger.hash_chain import GENESIS, digest_of
@@ -55,6 +55,9 @@ class Verifier:
             self._revisions[entry.account] = self._revisions.get(entry.account, 0) + 1
         except _Fault as fault:
             self._first_bad, self._reason = self._head.sequence + 1, str(fault)
+            return False
+        except Exception:  # a field of another type, a text that has no bytes: no line of ours
+            self._first_bad, self._reason = self._head.sequence + 1, "edited"
             return False
         self._head = Head(entry.sequence, entry.digest)
         return True
@@ -161,7 +164,7 @@ def _opened(entry: Entry) -> Account:
 def _capped(account: Account, entry: Entry) -> Account:
     facts = _facts(entry)
     try:
-        after = with_cap(account, epsilon=facts["epsilon"], delta=facts["delta"])
+        after = recorded_cap(account, epsilon=facts["epsilon"], delta=facts["delta"])
     except (KeyError, TypeError, PosternError):
         raise _Fault("malformed_event") from None
     return _unmoved(_with_recorded(after, facts, account.order), entry)

@@ -10,8 +10,13 @@ from app.services.views import LedgerFaultView, VerificationView
 async def verify_ledger(runtime: Runtime) -> VerificationView:
     """The chain line by line, the accounts against it, the head's signature, and the heads seen earlier.
 
-    Changes nothing, and clears nothing: a service that refuses to charge goes on refusing.
+    Changes nothing, and clears nothing: a service that refuses to charge goes on refusing. One pass at a time in a
+    process: whoever asks meanwhile waits for it and gets the same.
     """
+    return await runtime.warm.flights.do("verify_ledger", lambda: _verify(runtime))
+
+
+async def _verify(runtime: Runtime) -> VerificationView:
     found = await look(runtime)
     passed = await verify_all(runtime.database)
     faults = {fault.name: fault for fault in reversed([*_standing(runtime), *found.faults, *_listed(passed.fault)])}

@@ -68,13 +68,21 @@ async def verify_links(database: Database, start: Head, *, limit: int = AT_START
         if not batch:
             break
         for entry in batch:
-            if entry.sequence != head.sequence + 1 or entry.previous != head.digest or entry.digest != digest_of(entry):
+            if not _follows(entry, head):
                 async with database.read() as connection:
                     name = await name_tampering(connection, head, target)
                 detail = f"line {head.sequence + 1} does not verify"
                 return Pass(head, TrustFault(name, detail, head.sequence, head.sequence + 1))
             head = Head(entry.sequence, entry.digest)
     return Pass(head, None)
+
+
+def _follows(entry: Entry, head: Head) -> bool:
+    try:
+        linked = entry.sequence == head.sequence + 1 and entry.previous == head.digest
+        return linked and entry.digest == digest_of(entry)
+    except Exception:  # fields of other types than any line has
+        return False
 
 
 def _feed(verifier: Verifier, batch: list[Entry], last: int) -> bool:
@@ -99,7 +107,10 @@ async def _compare_accounts(database: Database, verifier: Verifier, target: Head
             if not _feed(verifier, batch, batch[-1].sequence):
                 return TrustFault(str(verifier.result().reason), f"line {after + 1} does not verify", after, after + 1)
             after = batch[-1].sequence
-        stored = {account.id: account for account in await list_accounts(connection)}
+        try:
+            stored = {account.id: account for account in await list_accounts(connection)}
+        except (ValueError, TypeError, AttributeError, IntegrityFailure):
+            return TrustFault("account_differs", "an account cannot be read", 0)
     replayed = verifier.accounts()
     differing = sorted(name for name in stored.keys() | replayed.keys() if stored.get(name) != replayed.get(name))
     if not differing:

@@ -44,8 +44,8 @@ class DiskWitness:
     def pinned(self, place: str) -> str | None:
         """The ledger known to live at a place."""
         body = self._read(f"place-{place}.json")
-        with suppress(ValueError, TypeError, KeyError):
-            return None if body is None else str(json.loads(body)["ledger"])
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            return None if body is None else str(json.loads(body)["ledger"]).encode().decode()
         return None
 
     def pin(self, place: str, ledger: str) -> None:
@@ -55,21 +55,21 @@ class DiskWitness:
     def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
         """(the newest head seen, acts then)."""
         body = self._read(_named("head", ledger))
-        return None if body is None else decode_witness(body)
+        return None if body is None else decode_witness(body, ledger)
 
     def advance(self, signed: SignedHead, acts: int) -> None:
         """Keep it unless a newer one is kept: by acts first, since an accepted head may lie behind."""
         name = _named("head", signed.ledger)
         with self._locked():
             body = self._read(name)
-            known = None if body is None else decode_witness(body)
+            known = None if body is None else decode_witness(body, signed.ledger)
             if known is None or (acts, signed.head.sequence) > (known[1], known[0].head.sequence):
                 self._write(name, encode_witness(signed, acts))
 
     def checkpoint(self, ledger: str) -> SignedHead | None:
         """As far as all lines were verified once; whoever reads it checks the signature."""
         body = self._read(_named("checkpoint", ledger))
-        found = None if body is None else decode_witness(body)
+        found = None if body is None else decode_witness(body, ledger)
         return None if found is None else found[0]
 
     def keep_checkpoint(self, signed: SignedHead) -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sqlalchemy import Row, insert, select, text, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
@@ -14,6 +15,7 @@ from app.ledger.posting import Posting, continues
 from app.ledger.trust import TrustFault
 from app.ledger.verification import Verification, Verifier
 from app.storage.accounts import account_of, account_values, curve_of, curve_text
+from app.storage.engine import is_away
 from app.storage.ledger_heads import read_stored, signature_values
 from app.storage.notary import notary_of, untrusted
 from app.storage.paging import Page, decode_cursor, page_of
@@ -147,18 +149,38 @@ async def stream(connection: AsyncConnection, *, after: int = 0) -> AsyncIterato
 
 
 async def read_batch(connection: AsyncConnection, *, after: int) -> list[Entry]:
-    """The next few hundred lines; fewer only at the end."""
-    ordered = select(ledger_entries).order_by(ledger_entries.c.sequence).limit(_BATCH)
-    return [_suspect(row) for row in await connection.execute(ordered.where(ledger_entries.c.sequence > after))]
+    """The next few hundred lines; fewer only at the end, or before a line that the driver itself cannot read."""
+    ordered = select(ledger_entries).order_by(ledger_entries.c.sequence).where(ledger_entries.c.sequence > after)
+    try:
+        return [_suspect(row) for row in await connection.execute(ordered.limit(_BATCH))]
+    except DBAPIError as error:
+        if is_away(error):
+            raise
+    found: list[Entry] = []
+    try:
+        while len(found) < _BATCH:
+            row = (await connection.execute(ordered.limit(1).offset(len(found)))).one_or_none()
+            if row is None:
+                break
+            found.append(_suspect(row))
+    except DBAPIError as error:
+        if is_away(error):
+            raise
+        found.append(_unreadable(after + len(found) + 1))
+    return found
 
 
 def _suspect(row: Row[Any]) -> Entry:
     """A line that may have been tampered with: what cannot even be read gets a digest that fits nothing."""
     try:
         return _entry(row)
-    except (ValueError, TypeError, IntegrityFailure):
-        previous = bytes(row.previous)
-        return Entry(row.sequence, row.account_id, row.kind, row.release_id, ZERO, ZERO, "{}", "", "", 0, previous, b"")
+    except Exception:  # whatever is wrong with it, it is the line that is wrong
+        return _unreadable(row.sequence, row.previous)
+
+
+def _unreadable(sequence: int, previous: object = b"") -> Entry:
+    link = bytes(previous) if isinstance(previous, bytes | memoryview) else b""
+    return Entry(sequence, "", "cap", None, ZERO, ZERO, "{}", "", "", 0, link, b"")
 
 
 async def verify_book(connection: AsyncConnection) -> Verification:

@@ -18,14 +18,15 @@ async def name_tampering(connection: AsyncConnection, sound: Head, target: Head)
     stands here · `inserted` a line that nothing refers to stands here · `edited` it is here, and says something else.
     """
     lines = ledger_entries.c
-    here = (await connection.execute(select(ledger_entries).where(lines.sequence == sound.sequence + 1))).one_or_none()
+    links = select(lines.previous, lines.digest).where(lines.sequence == sound.sequence + 1)
+    here = (await connection.execute(links)).one_or_none()
     heir = (await connection.execute(select(lines.sequence).where(lines.previous == sound.digest))).scalar_one_or_none()
     if here is None:
         if heir is not None:
             return "reordered"
         later = exists().where(lines.sequence > sound.sequence)
         return "deleted" if (await connection.execute(select(later))).scalar_one() else "truncated"
-    if bytes(here.previous) == sound.digest:
+    if here.previous == sound.digest or not isinstance(here.previous, bytes):
         return "edited"
     referred = exists().where(lines.previous == here.digest)
     is_head = exists().where(ledger_head.c.digest == here.digest)

@@ -53,7 +53,7 @@ class RedisWitness:
 
     async def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
         found = await self._softly(self._client.hget(self._key("head", ledger), "body"))
-        return decode_witness(found) if isinstance(found, bytes) else None
+        return decode_witness(found, ledger) if isinstance(found, bytes) else None
 
     async def advance(self, signed: SignedHead, acts: int) -> None:
         key, body = self._key("head", signed.ledger), encode_witness(signed, acts)

@@ -1,9 +1,11 @@
 """Every way of changing history behind the service's back is found when it starts, by name, and stops all charging."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,7 +13,8 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import Conflict, IntegrityFailure, InvalidInput, LedgerUntrusted
-from app.services import watch_ledger
+from app.ledger.entry import Head
+from app.services import verify_ledger, watch_ledger
 from app.services.accept_head import accept_head
 from app.services.answer_query import answer_query
 from app.services.read_ledger import read_head
@@ -19,12 +22,14 @@ from app.services.recover import recover_on_start
 from app.services.run_release import run_next_release
 from app.services.run_worker import run_worker
 from app.services.runtime import Runtime
-from app.services.verify_lines import Pass, verify_all
+from app.services.verify_lines import Pass, verify_all, verify_links
 from app.services.watch_ledger import check_ledger_on_start, remember_head, tick
 from app.settings import Settings
+from app.storage import ledger_book
 from app.storage.engine import Database
 from app.storage.ledger_heads import read_stored, record_act
 from tests.attacks import tampering
+from tests.conftest import Backend
 from tests.services.world import (
     QUESTION,
     Person,
@@ -34,6 +39,7 @@ from tests.services.world import (
     over_http,
     release_spec,
     services,
+    settings_for,
     upload_files,
 )
 
@@ -319,3 +325,46 @@ async def test_an_act_that_lifts_nothing_is_looked_at_once(past: Past, monkeypat
             await tick(runtime)
         assert runtime.notary.fault is not None
     assert passes == 1
+
+
+@pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)"], ids=["bytes for text", "text that is no UTF-8"])
+@pytest.mark.parametrize("column", ["reason", "account_id", "release_id", "curve_nano"])
+async def test_a_line_that_cannot_even_be_read_is_an_edited_line(
+    sqlite_backend: Backend, tmp_path: Path, value: str, column: str
+) -> None:
+    """Only SQLite lets anyone store such a thing."""
+    async with services(settings_for(sqlite_backend, tmp_path)) as runtime:
+        await check_ledger_on_start(runtime)
+        world = await new_world(runtime)
+        for name in ("a", "b", "c"):
+            await world.dataset(name)
+        async with runtime.database.read() as connection:
+            start = (await ledger_book.read_batch(connection, after=0))[0]
+        broken = f"UPDATE ledger_entries SET {column} = {value} WHERE sequence = 2"
+        with closing(sqlite3.connect(sqlite_backend.database_url.removeprefix("sqlite:///"))) as raw:
+            raw.execute("PRAGMA ignore_check_constraints = ON")
+            raw.execute("DROP TRIGGER ledger_entries_refuse_update")
+            raw.execute(broken)
+            raw.commit()
+        whole = await verify_all(runtime.database)
+        links = await verify_links(runtime.database, Head(start.sequence, start.digest))
+    for found in (whole, links):
+        assert found.fault is not None
+        assert (found.fault.name, found.fault.sequence) == ("edited", 2)
+
+
+async def test_verifications_asked_for_together_are_one(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = 0
+
+    async def counted(database: Database) -> Pass:
+        nonlocal passes
+        passes += 1
+        return await verify_all(database)
+
+    monkeypatch.setattr(verify_ledger, "verify_all", counted)
+    async with started(past) as (_, client):
+        found = await asyncio.gather(*(verification(client, past) for _ in range(5)))
+        assert passes == 1
+        assert all(answer["ok"] for answer in found)
+        await verification(client, past)
+    assert passes == 2

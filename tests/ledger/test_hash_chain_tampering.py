@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.privacy import ORDERS, Cost
-from app.ledger.account import Account, open_account
+from app.ledger.account import Account, open_account, recorded_cap
 from app.ledger.amounts import ZERO, Amounts, amounts_of
 from app.ledger.canonical import canonical_json, release_event
 from app.ledger.entry import Entry, Head
@@ -17,6 +18,7 @@ from app.ledger.hash_chain import GENESIS, digest_of, preimage, seal
 from app.ledger.posting import (
     Posting,
     access_posting,
+    cap_event,
     cap_posting,
     commit_posting,
     open_posting,
@@ -212,3 +214,25 @@ def test_the_written_form_of_version_one_never_changes() -> None:
     assert GENESIS.digest.hex() == "9ccc384e9c281bacf20391365c1fe6ec25734dc35574f336d3ed9fa5f4e6032f"
     line = Entry(1, "ds_a", "open", None, ZERO, ZERO, "{}", "a", "r", 0, GENESIS.digest, b"")
     assert digest_of(line).hex() == "bd911c2b60cad1a1e6307ed2c1504c78d4fd85f8ac7b8717e56f5c9adfb11a47"
+
+
+def test_a_cap_line_of_the_version_that_let_the_kept_part_fall_still_verifies() -> None:
+    book = Book()
+    book.post(open_posting(open_account("ds_a", epsilon=3, delta=1e-6, slack_delta=9e-7), **WHO))
+    before = book.accounts["ds_a"]
+    after = replace(recorded_cap(before, epsilon=3, delta=1e-9), revision=before.revision + 1)
+    assert after.slack_delta == 1e-9
+    book.post(Posting(after, "cap", None, ZERO, cap_event(after), **WHO))
+    verifier = Verifier()
+    assert all(verifier.feed(entry) for entry in book.entries)
+    assert verifier.accounts() == book.accounts
+
+
+@pytest.mark.parametrize(
+    "change", [{"reason": b"\xff"}, {"reason": "\ud800"}, {"at_us": "x"}, {"kind": None}, {"amounts": None}], ids=str
+)
+def test_a_line_with_fields_of_another_type_is_an_edited_line(change: dict[str, Any]) -> None:
+    entries = written_book().entries
+    entries[2] = replace(entries[2], **change)
+    verdict = verify(entries)
+    assert (verdict.ok, verdict.first_bad, verdict.reason) == (False, 3, "edited")

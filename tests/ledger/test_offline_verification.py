@@ -49,7 +49,15 @@ def exported(lines: list[Entry], *, ledger: str = "led_a", key: SigningKey = KEY
 def test_an_export_verifies_with_the_public_key_alone() -> None:
     verdict = verify_export(exported(chain()), [KEY.public])
     assert (verdict.ok, verdict.entries, verdict.key_given, verdict.key_id) == (True, 7, True, KEY.id)
-    assert verdict.acts == [{"number": 1, "kind": "adopted", "actor": "start", "reason": "first"}]
+    assert verdict.acts == [{"number": 1, "kind": "adopted", "actor": "start", "reason": "first", "verified": True}]
+
+
+def test_an_act_that_no_given_key_signed_is_shown_as_unverified() -> None:
+    lines = exported(chain())
+    claim = OTHER.sign_act(2, "accepted", "led_a", GENESIS, actor="auditor-general", reason="approved", at_us=2)
+    verdict = verify_export([*lines[:-1], act_line(claim), lines[-1]], [KEY.public])
+    assert verdict.ok
+    assert [act["verified"] for act in verdict.acts] == [True, False]
 
 
 def test_any_of_several_keys_may_have_signed() -> None:

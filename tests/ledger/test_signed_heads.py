@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -18,6 +19,7 @@ from app.ledger.head_record import (
 )
 from app.ledger.signed_head import Keyring, SignedHead, SigningKey, head_statement, key_id_of, parse_public_key
 from app.ledger.trust import Evidence, Witness, objections
+from app.storage.disk_witness import DiskWitness
 
 KEY = SigningKey("a secret of the installation under test")
 OTHER = SigningKey("a secret of somebody else entirely, too")
@@ -71,7 +73,7 @@ def test_an_act_does_not_pass_for_a_head() -> None:
 def test_written_forms_come_back_and_damaged_ones_do_not() -> None:
     act = KEY.sign_act(3, "rotated", "led_a", HEADS[2], actor="ops", reason="yearly", at_us=5)
     assert act_of_fields(act_fields(act)) == act
-    assert decode_witness(encode_witness(SIGNED[4], 3)) == (SIGNED[4], 3)
+    assert decode_witness(encode_witness(SIGNED[4], 3), SIGNED[4].ledger) == (SIGNED[4], 3)
     whole = head_fields(SIGNED[4])
     assert head_of_fields(whole) == SIGNED[4]
     for name in whole:
@@ -151,3 +153,28 @@ SITUATIONS: dict[str, tuple[Evidence, list[str]]] = {
 def test_each_situation_gets_its_name(name: str) -> None:
     found, expected = SITUATIONS[name]
     assert names(found) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000,
+        b"\xff",
+        b"null",
+        encode_witness(SIGNED[4], 3).replace(b'"led_a"', b'"\\ud800"'),
+        encode_witness(SIGNED[4], 3).replace(b'"led_a"', b'"led_b"'),
+    ],
+    ids=["nested", "no text", "nothing", "half a surrogate pair", "another ledger"],
+)
+def test_junk_in_the_place_of_a_witness_is_no_witness(body: bytes) -> None:
+    assert decode_witness(body, "led_a") is None
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 200_000, b'{"ledger": "\\ud800"}', b"7"], ids=["nested", "surrogate", "number"]
+)
+def test_junk_in_the_place_of_a_pin_pins_nothing(tmp_path: Path, body: bytes) -> None:
+    witness = DiskWitness(tmp_path)
+    (tmp_path / "ledger").mkdir()
+    (tmp_path / "ledger" / "place-here.json").write_bytes(body)
+    assert witness.pinned("here") is None
