@@ -1,6 +1,7 @@
 """Background: draw releases as they come due, until told to stop."""
 
 import asyncio
+import time
 
 import structlog
 
@@ -9,15 +10,22 @@ from app.services.request_release import CHANNEL
 from app.services.run_release import run_next_release
 from app.services.runtime import Runtime
 from app.services.waiting import wait_for_any
+from app.services.wipe_uploads import wipe_used_uploads
 
 POLL_S = 1.0
 FAILURE_PAUSE_S = 2.0
+SWEEP_S = 60.0
 
 log = structlog.get_logger("postern.worker")
 
 
 async def run_worker(runtime: Runtime, *, stop: asyncio.Event) -> None:
-    """A message says when something is waiting; the poll finds what messages missed and leases that ran out."""
+    """A message says when something is waiting; the poll finds what messages missed and leases that ran out.
+
+    Rows are wiped as their last release ends. Where that failed, or whoever ended it was killed, they go here: after any
+    work, after any failure, and once in a while.
+    """
+    sweep_at = time.monotonic() + SWEEP_S
     wake = asyncio.Event()
     listener = asyncio.create_task(_listen(runtime, wake))
     try:
@@ -27,10 +35,13 @@ async def run_worker(runtime: Runtime, *, stop: asyncio.Event) -> None:
             try:
                 runtime.notary.require_trust()
                 while not stop.is_set() and await run_next_release(runtime):
-                    pass
+                    sweep_at = 0.0
+                if time.monotonic() >= sweep_at:
+                    await wipe_used_uploads(runtime)
+                    sweep_at = time.monotonic() + SWEEP_S
             except PosternError as error:
                 log.error("worker paused", error=type(error).__qualname__, code=error.code)
-                pause = FAILURE_PAUSE_S
+                pause, sweep_at = FAILURE_PAUSE_S, 0.0
             await wait_for_any(pause, stop, wake)
     finally:
         listener.cancel()

@@ -29,7 +29,7 @@ async def wipe_used_upload(runtime: Runtime, dataset_id: str, data_version: int)
 
 
 async def wipe_used_uploads(runtime: Runtime) -> None:
-    """At start: the rows of releases that ended in a process that did not live to wipe them."""
+    """The rows of releases that ended where they could not be wiped, or in a process that did not live to do it."""
     used = []
     async with runtime.database.read() as connection:
         for dataset in await datasets.list_uploads(connection):
