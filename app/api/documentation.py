@@ -53,8 +53,11 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
 
 def _examples(model: type[BaseModel]) -> dict[str, Any]:
     extra = model.model_config.get("json_schema_extra")
-    values: list[Any] = extra.get("examples", []) if isinstance(extra, dict) else []  # type: ignore[assignment]
-    return {f"example {number}": {"value": value} for number, value in enumerate(values, 1)}
+    values = extra.get("examples") if isinstance(extra, dict) else None
+    return {
+        f"example {number}": {"value": value}
+        for number, value in enumerate(values if isinstance(values, list) else [], 1)
+    }
 
 
 def _problem_response(codes: list[str]) -> dict[str, Any]:

@@ -103,7 +103,8 @@ def untrusted(fault: TrustFault) -> LedgerUntrusted:
 
 def notary_of(connection: AsyncConnection) -> Notary | None:
     """The notary of the process that opened this connection's database, if it has one."""
-    found: Notary | None = connection.sync_connection.get_execution_options().get(OPTION)  # type: ignore[union-attr]
+    opened = connection.sync_connection
+    found: Notary | None = None if opened is None else opened.get_execution_options().get(OPTION)
     return found
 
 

@@ -159,7 +159,7 @@ class CountingCache:
 
 async def test_ten_thousand_warm_requests_cost_a_few_dozen_round_trips():
     cache = CountingCache()
-    limit = Limit(Policy("requests", per_s=5000.0, burst=10_000), cache, time.monotonic)  # type: ignore[arg-type]
+    limit = Limit(Policy("requests", per_s=5000.0, burst=10_000), cache, time.monotonic)
     for _ in range(10_000):
         await limit.spend("key")
     assert cache.calls <= 60
@@ -186,7 +186,7 @@ async def test_a_crowd_at_a_full_bucket_is_admitted_however_small_the_first_hand
 
 async def test_a_lease_not_spent_in_time_is_lost():
     clock, cache = Clock(), CountingCache()
-    limit = Limit(Policy("requests", per_s=100.0, burst=1000), cache, clock)  # type: ignore[arg-type]
+    limit = Limit(Policy("requests", per_s=100.0, burst=1000), cache, clock)
     await limit.spend("key")
     asked = cache.calls
     clock.now += LEASE_S + 0.01

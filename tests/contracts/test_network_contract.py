@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.core.kinds.networks import NETWORKS
 from app.core.networks.accuracy import expected_accuracy
 from app.core.networks.counts import count_records
-from app.core.networks.mechanisms import NETWORK_MECHANISMS, parse_network_mechanism
+from app.core.networks.mechanisms import NETWORK_MECHANISMS
 from app.core.networks.model import NetworkModel
 from app.core.networks.parsing import parse_naive_bayes, parse_network
 from app.core.privacy import ORDERS
@@ -45,7 +46,7 @@ def test_every_mechanism_has_settings_here() -> None:
 def test_cost_is_finite_and_charged_by_prefix_and_samples_are_probability_tables(
     kind: str, model: NetworkModel, unit_rows: int
 ) -> None:
-    mechanism = parse_network_mechanism({"kind": kind, **SPECS[kind]})
+    mechanism = NETWORKS.parse_mechanism({"kind": kind, **SPECS[kind]})
     cost = mechanism.cost(model, 40, unit_rows)
     assert 0 < cost.total.pure < np.inf
     assert len(cost.total.curve) == len(ORDERS)
@@ -69,13 +70,13 @@ def test_cost_is_finite_and_charged_by_prefix_and_samples_are_probability_tables
 @every_mechanism
 def test_settings_survive_json_and_unknown_fields_are_refused(kind: str) -> None:
     spec = {"kind": kind, **SPECS[kind]}
-    mechanism = parse_network_mechanism(spec)
+    mechanism = NETWORKS.parse_mechanism(spec)
     assert mechanism.as_json() == spec
-    assert parse_network_mechanism(json.loads(json.dumps(mechanism.as_json()))) == mechanism
+    assert NETWORKS.parse_mechanism(json.loads(json.dumps(mechanism.as_json()))) == mechanism
     assert mechanism.with_samples(3).samples == (1 if kind == "map" else 3)
-    assert hash(mechanism) == hash(parse_network_mechanism(spec))
+    assert hash(mechanism) == hash(NETWORKS.parse_mechanism(spec))
     with pytest.raises(InvalidInput):
-        parse_network_mechanism(spec | {"colour": 1})
+        NETWORKS.parse_mechanism(spec | {"colour": 1})
 
 
 @pytest.mark.parametrize(
@@ -96,13 +97,13 @@ def test_settings_survive_json_and_unknown_fields_are_refused(kind: str) -> None
 )
 def test_bad_settings_are_refused(spec: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        parse_network_mechanism(spec)
+        NETWORKS.parse_mechanism(spec)
 
 
 @every_mechanism
 @every_model
 def test_expected_error_is_the_same_each_time_it_is_asked_for(kind: str, model: NetworkModel) -> None:
-    mechanism = parse_network_mechanism({"kind": kind, **SPECS[kind]})
+    mechanism = NETWORKS.parse_mechanism({"kind": kind, **SPECS[kind]})
     first, second = (expected_accuracy.__wrapped__(model, mechanism, 60, 1) for _ in range(2))
     assert first == second
     assert 0 <= first.kl < np.inf

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.families import parse_model
-from app.core.mechanisms import SAMPLES_MAX, parse_mechanism
+from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.mechanisms import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, ROWS_PER_PERSON_MAX, PrivacyUnit, parse_columns, parse_unit
 from app.errors import InvalidMechanism, InvalidModel, InvalidSchema
 
@@ -204,8 +205,8 @@ def test_a_model_that_is_not_a_whole_object_is_refused(spec: Any) -> None:
 
 def test_a_mechanism_parses_and_goes_back_to_json() -> None:
     spec = {"kind": "baps", "samples": 100, "temperature": 0.5}
-    assert parse_mechanism(spec).as_json() == spec
-    assert parse_mechanism({"kind": "baps", "samples": 1}).temperature == 1.0
+    assert ONE_PARAMETER.parse_mechanism(spec).as_json() == spec
+    assert ONE_PARAMETER.parse_mechanism({"kind": "baps", "samples": 1}).temperature == 1.0
 
 
 @pytest.mark.parametrize(
@@ -223,11 +224,11 @@ def test_a_mechanism_parses_and_goes_back_to_json() -> None:
 )
 def test_a_bad_mechanism_is_refused_by_name(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidMechanism) as raised:
-        parse_mechanism({"kind": "baps", "samples": 10, "temperature": 1.0, **changes})
+        ONE_PARAMETER.parse_mechanism({"kind": "baps", "samples": 10, "temperature": 1.0, **changes})
     assert raised.value.problems[0].field.startswith("mechanism")
 
 
 @pytest.mark.parametrize("spec", [None, [], "baps", {}, {"kind": "baps"}])
 def test_a_mechanism_that_is_not_a_whole_object_is_refused(spec: Any) -> None:
     with pytest.raises(InvalidMechanism):
-        parse_mechanism(spec)
+        ONE_PARAMETER.parse_mechanism(spec)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.core.families import parse_model
-from app.core.mechanisms import parse_mechanism
+from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.schema import parse_columns
 from app.ledger.amounts import Amounts, prefix_charge
 from app.ledger.canonical import columns_named, release_event
@@ -36,7 +36,7 @@ def line(kind: Any, amounts: Amounts, event: str) -> Entry:
 @pytest.fixture(scope="module")
 def whole() -> Amounts:
     """From the mechanism itself, as a request computes it."""
-    cost = parse_mechanism(BAPS).cost(parse_model(MODEL, parse_columns(COLUMNS)), 400, 1)
+    cost = ONE_PARAMETER.parse_mechanism(BAPS).cost(parse_model(MODEL, parse_columns(COLUMNS)), 400, 1)
     return prefix_charge(cost.per_sample, 20, cost.once)
 
 

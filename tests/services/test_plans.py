@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.families import FAMILIES, parse_model
-from app.core.mechanisms import parse_mechanism
+from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.schema import parse_columns
 from app.errors import InvalidInput, InvalidMechanism, InvalidModel, InvalidSchema
 from app.services.plan_release import plan_release
@@ -53,7 +53,7 @@ async def plan(runtime: Runtime, **spec: Any) -> dict[str, Any]:
 def epsilon_of(planned: dict[str, Any], columns: dict[str, Any] | None = None, **changes: Any) -> float:
     """The cost of what a plan proposes, with changes, computed without the plan."""
     model = parse_model(planned["model"], parse_columns(columns or {"cured": {"type": "binary"}}))
-    mechanism = parse_mechanism(planned["mechanism"] | changes)
+    mechanism = ONE_PARAMETER.parse_mechanism(planned["mechanism"] | changes)
     return mechanism.cost(model, planned["n"], planned["privacy_unit_rows"]).total.epsilon(planned["cost"]["delta"])
 
 

@@ -8,7 +8,7 @@ from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.regression import REGRESSION
 from app.core.schema import Column
-from app.errors import InvalidMechanism, InvalidModel
+from app.errors import InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
@@ -32,13 +32,7 @@ def kind_of(model: ReleaseModel) -> Kind:
 
 def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMechanism:
     """A mechanism for this model. Raises InvalidMechanism."""
-    if not isinstance(spec, Mapping):
-        raise InvalidMechanism("mechanism", "an object")
-    known = kind_of(model).mechanisms
-    kind = spec.get("kind")
-    if not isinstance(kind, str) or kind not in known:
-        raise InvalidMechanism("mechanism.kind", f"one of {', '.join(sorted(known))}, for {model.family}")
-    return known[kind](spec)
+    return kind_of(model).parse_mechanism(spec)
 
 
 __all__ = [

@@ -64,3 +64,14 @@ class Kind:
     name: str
     families: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Column]], ReleaseModel]]
     mechanisms: Mapping[str, Callable[[Mapping[str, Any]], ReleaseMechanism]]
+
+    def parse_mechanism(self, spec: Mapping[str, Any]) -> ReleaseMechanism:
+        """Raises InvalidMechanism."""
+        if not isinstance(spec, Mapping):
+            raise InvalidMechanism("mechanism", "an object")
+        kind = spec.get("kind")
+        if not isinstance(kind, str) or kind not in self.mechanisms:
+            raise InvalidMechanism(
+                "mechanism.kind", f"one of {', '.join(sorted(self.mechanisms))} for this kind of model"
+            )
+        return self.mechanisms[kind](spec)

@@ -8,22 +8,12 @@ from app.core.mechanisms.laplace import Laplace, parse_laplace_mechanism
 from app.core.mechanisms.map_point import MapPoint, parse_map
 from app.core.mechanisms.mechanism import SAMPLES_MAX, Mechanism
 from app.core.mechanisms.release_cost import ReleaseCost
-from app.errors import InvalidMechanism
 
 MECHANISMS: dict[str, Callable[[Mapping[str, Any]], Mechanism]] = {
     "baps": parse_baps,
     "laplace": parse_laplace_mechanism,
     "map": parse_map,
 }
-
-
-def parse_mechanism(spec: Mapping[str, Any]) -> Mechanism:
-    if not isinstance(spec, Mapping):
-        raise InvalidMechanism("mechanism", "an object")
-    kind = spec.get("kind")
-    if not isinstance(kind, str) or kind not in MECHANISMS:
-        raise InvalidMechanism("mechanism.kind", "one of " + ", ".join(sorted(MECHANISMS)))
-    return MECHANISMS[kind](spec)
 
 
 __all__ = [
@@ -34,5 +24,4 @@ __all__ = [
     "MapPoint",
     "Mechanism",
     "ReleaseCost",
-    "parse_mechanism",
 ]

@@ -8,6 +8,7 @@ hot ones until the prior outweighs the cooled data. Where N is open, a few numbe
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -60,20 +61,20 @@ def _fits(
     model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None
 ) -> Iterator[Callable[[], NetworkMechanism]]:
     for count in TRIED_SAMPLES if samples is None else (samples,):
-        yield lambda count=count: fitting_baps(model, people, unit_rows, target, count)  # type: ignore[misc]
+        yield partial(fitting_baps, model, people, unit_rows, target, count)
     if samples is None:
-        yield lambda: _most_samples(model, people, unit_rows, target)
+        yield partial(_most_samples, model, people, unit_rows, target)
     free = FREE_SAMPLES if samples is None else samples
     makers: list[Callable[[float], NetworkMechanism]] = [
         lambda epsilon: NetworkLaplace(free, epsilon),
         lambda epsilon: NetworkFourier(free, epsilon, 0.0),
     ]
     for make in makers:
-        yield lambda make=make: _largest_noise(make, model, people, unit_rows, target)  # type: ignore[misc]
+        yield partial(_largest_noise, make, model, people, unit_rows, target)
     if samples in (None, 1):
         epsilon = min(max(target.epsilon * (1 - 1e-6), EPSILON_MIN), EPSILON_MAX)
         for score in SCORES:
-            yield lambda score=score: _checked(NetworkMap(epsilon, score), model, people, unit_rows, target)  # type: ignore[misc]
+            yield partial(_checked, NetworkMap(epsilon, score), model, people, unit_rows, target)
 
 
 def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int) -> NetworkBaps:

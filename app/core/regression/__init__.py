@@ -13,7 +13,6 @@ from app.core.regression.moments import ExactMoments, MomentsRequest
 from app.core.regression.perturbed_statistics import PerturbedStatistics, RegressionModel, parse_perturbed_statistics
 from app.core.regression.precision_model import PrecisionMatrixModel, parse_normal_precision_matrix
 from app.core.schema import Column
-from app.errors import InvalidMechanism
 
 RegressionMechanism = PerturbedStatistics | RegressionBaps
 
@@ -29,15 +28,6 @@ REGRESSION_MECHANISMS: dict[str, Callable[[Mapping[str, Any]], RegressionMechani
 }
 
 
-def parse_regression_mechanism(spec: Mapping[str, Any]) -> RegressionMechanism:
-    if not isinstance(spec, Mapping):
-        raise InvalidMechanism("mechanism", "an object")
-    kind = spec.get("kind", "perturbed_statistics")
-    if not isinstance(kind, str) or kind not in REGRESSION_MECHANISMS:
-        raise InvalidMechanism("mechanism.kind", "one of " + ", ".join(sorted(REGRESSION_MECHANISMS)))
-    return REGRESSION_MECHANISMS[kind](spec)
-
-
 __all__ = [
     "REGRESSION_FAMILIES",
     "REGRESSION_MECHANISMS",
@@ -50,5 +40,4 @@ __all__ = [
     "RegressionBaps",
     "RegressionMechanism",
     "RegressionModel",
-    "parse_regression_mechanism",
 ]

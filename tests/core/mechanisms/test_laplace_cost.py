@@ -9,7 +9,8 @@ import opendp.prelude as dp
 import pytest
 
 from app.core.families import FAMILIES
-from app.core.mechanisms import Laplace, parse_mechanism
+from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.mechanisms import Laplace
 from app.core.mechanisms.mechanism import chargeable
 from app.core.mechanisms.noise_aware import noise_scale
 from app.core.privacy import ORDERS
@@ -114,4 +115,4 @@ def test_people_with_several_rows_are_refused() -> None:
 )  # fmt: skip
 def test_a_bad_laplace_is_refused(spec: dict[str, Any]) -> None:
     with pytest.raises(InvalidMechanism, match="mechanism"):
-        parse_mechanism({"kind": "laplace", **spec})
+        ONE_PARAMETER.parse_mechanism({"kind": "laplace", **spec})

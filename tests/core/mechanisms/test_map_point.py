@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from app.core.families import Model
-from app.core.mechanisms import MapPoint, map_simulation, parse_mechanism
+from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.mechanisms import MapPoint, map_simulation
 from app.core.mechanisms.integer_table import integer_weights
 from app.core.mechanisms.map_point import SCORES, score_errors, score_sensitivity
 from app.core.mechanisms.map_simulation import WINDOW
@@ -104,7 +105,7 @@ def test_a_large_budget_finds_the_peak_and_a_tiny_one_finds_nothing(score: Any) 
 
 
 def test_the_charge_is_for_one_point_once() -> None:
-    mechanism = parse_mechanism({"kind": "map", "epsilon": 0.7})
+    mechanism = ONE_PARAMETER.parse_mechanism({"kind": "map", "epsilon": 0.7})
     cost = mechanism.cost(build("bernoulli"), 50, 1)
     assert mechanism.with_samples(40).samples == 1
     assert cost.per_sample.pure == 0
@@ -159,8 +160,8 @@ def test_the_better_score_depends_on_people_and_epsilon_and_auto_takes_it() -> N
 
 def test_a_point_with_its_score_left_open_is_the_point_with_the_better_score() -> None:
     model, statistic = build("bernoulli"), ExactStatistic(60, 200)
-    left_open = parse_mechanism({"kind": "map", "epsilon": 2.0})
-    assert left_open == parse_mechanism({"kind": "map", "epsilon": 2.0, "score": "auto"})
+    left_open = ONE_PARAMETER.parse_mechanism({"kind": "map", "epsilon": 2.0})
+    assert left_open == ONE_PARAMETER.parse_mechanism({"kind": "map", "epsilon": 2.0, "score": "auto"})
     settled = MapPoint(2.0, "auto").settled(model, 200, 1)
     drawn = [
         each.draw(model, 200, 1, statistic, np.random.Generator(np.random.PCG64(3)).bytes)
@@ -178,4 +179,4 @@ def test_a_point_with_its_score_left_open_is_the_point_with_the_better_score() -
 )  # fmt: skip
 def test_a_bad_map_is_refused(spec: dict[str, Any]) -> None:
     with pytest.raises(InvalidMechanism, match="mechanism"):
-        parse_mechanism({"kind": "map", **spec})
+        ONE_PARAMETER.parse_mechanism({"kind": "map", **spec})

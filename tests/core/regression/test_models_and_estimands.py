@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.regression import REGRESSION_FAMILIES, RegressionBaps, parse_regression_mechanism
+from app.core.kinds.regression import REGRESSION
+from app.core.regression import REGRESSION_FAMILIES, RegressionBaps
 from app.core.regression.estimands import coefficient, contrast, prediction, predictive_interval
 from app.core.regression.moments import moments_of
 from app.core.schema import parse_columns
@@ -137,7 +138,7 @@ def test_a_precision_matrix_is_not_sampled_by_baps() -> None:
     model = REGRESSION_FAMILIES["normal_precision_matrix"](
         {"family": "normal_precision_matrix"} | SPECS["normal_precision_matrix"], COLUMNS
     )
-    mechanism = parse_regression_mechanism({"kind": "baps", "samples": 1})
+    mechanism = REGRESSION.parse_mechanism({"kind": "baps", "samples": 1})
     with pytest.raises(InvalidMechanism, match=r"mechanism\.kind"):
         mechanism.cost(model, 100, 1)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
+from app.core.kinds.regression import REGRESSION
 from app.core.privacy import ORDERS
-from app.core.regression import parse_regression_mechanism
 from app.core.regression.gaussian_noise import add_noise, largest_rho, noise_scale, seeded_noise, zcdp_cost
 from app.core.regression.mean_model import parse_mvn_mean
 from app.core.regression.moments import moments_of
@@ -155,9 +155,9 @@ def test_a_precision_matrix_is_found_and_stays_in_its_ball() -> None:
 
 def test_bad_mechanisms_name_their_field() -> None:
     good = {"kind": "perturbed_statistics", "samples": 10, "epsilon": 1.0, "delta": 1e-6}
-    assert parse_regression_mechanism(good).as_json() == good
+    assert REGRESSION.parse_mechanism(good).as_json() == good
     for field, value in [("delta", 0), ("delta", math.nan), ("epsilon", -1), ("samples", 0), ("other", 1)]:
         with pytest.raises(InvalidMechanism, match=field):
-            parse_regression_mechanism(good | {field: value})
+            REGRESSION.parse_mechanism(good | {field: value})
     with pytest.raises(InvalidMechanism):
         PerturbedStatistics(1, 1.0, 1e-6).cost(wage_model(noise_sd=None), 100, 2)

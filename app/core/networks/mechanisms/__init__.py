@@ -13,7 +13,6 @@ from app.core.networks.mechanisms.fourier import NetworkFourier, parse_network_f
 from app.core.networks.mechanisms.laplace import NetworkLaplace, parse_network_laplace
 from app.core.networks.mechanisms.map_point import NetworkMap, parse_network_map
 from app.core.networks.model import NetworkModel
-from app.errors import InvalidMechanism
 
 
 class NetworkMechanism(Hashable, Protocol):
@@ -44,15 +43,6 @@ NETWORK_MECHANISMS: dict[str, Callable[[Mapping[str, Any]], NetworkMechanism]] =
 }
 
 
-def parse_network_mechanism(spec: Mapping[str, Any]) -> NetworkMechanism:
-    if not isinstance(spec, Mapping):
-        raise InvalidMechanism("mechanism", "an object")
-    kind = spec.get("kind")
-    if not isinstance(kind, str) or kind not in NETWORK_MECHANISMS:
-        raise InvalidMechanism("mechanism.kind", "one of " + ", ".join(sorted(NETWORK_MECHANISMS)))
-    return NETWORK_MECHANISMS[kind](spec)
-
-
 __all__ = [
     "NETWORK_MECHANISMS",
     "NetworkBaps",
@@ -60,5 +50,4 @@ __all__ = [
     "NetworkLaplace",
     "NetworkMap",
     "NetworkMechanism",
-    "parse_network_mechanism",
 ]
