@@ -79,7 +79,7 @@ check: lint types openapi-drift ## Everything the build checks: lint, types, spe
 	@$(MAKE) --no-print-directory test
 
 lock: $(VENV)/.bootstrapped ## Pin dependencies again (UPGRADE=--upgrade for newer ones)
-	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml --extra exports -o requirements.lock
 	$(COMPILE) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
 	printf 'editables\nhatchling\nuv\n' | $(COMPILE) - -c requirements-dev.lock -o requirements-build.lock
 

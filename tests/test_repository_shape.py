@@ -185,7 +185,7 @@ def test_only_listed_paths_reach_the_image_builder() -> None:
     rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     assert rules[0] == "*"
     admitted = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
-    assert {"app", "pyproject.toml", "requirements.lock", "README.md", "LICENSE"} <= admitted
+    assert {"app", "postern", "pyproject.toml", "requirements.lock", "README.md", "LICENSE"} <= admitted
     assert admitted.isdisjoint({".env", ".git", ".postern", ".venv", "tests"})
 
 

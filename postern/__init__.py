@@ -1,0 +1,1 @@
+"""What a program that talks to Postern imports: `postern.client`. Nothing here needs the service's own code."""
