@@ -2,7 +2,7 @@
 
 from app.core.decisions.answer import Answer, answer_question
 from app.core.decisions.estimands import ESTIMANDS
-from app.core.decisions.question import CONFIDENCE_DEFAULT, Question, compile_question
+from app.core.decisions.question import CONFIDENCE_DEFAULT, Preview, Question, compile_question
 from app.core.decisions.regret import Regret
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.utilities import UTILITIES
@@ -12,6 +12,7 @@ __all__ = [
     "ESTIMANDS",
     "UTILITIES",
     "Answer",
+    "Preview",
     "Question",
     "Regret",
     "SampleSet",

@@ -40,14 +40,12 @@ class Answer:
 def answer_question(question: Question, samples: SampleSet, *, questions: int = 1) -> Answer:
     """Raises InvalidExpression or InvalidQuery if the question needs too many operations for this many samples.
 
-    `questions` T: all T regret bounds of a batch fixed in advance hold together with the question's confidence 1 − δ, each
-    holding with 1 − δ/T (the union bound).
+    `questions` T: the regret bounds of a batch of T hold together, as in `Question.regret`.
     """
     same = question.parameters is samples.parameters  # comparing 50,000 one by one takes longer than most answers
     if not same and question.parameters != samples.parameters:
         raise ValueError("the question was compiled for other parameters than these samples have")
+    question.utility.check(samples.size)
     decision = question.utility.decide(samples)
-    bound = question.utility.regret(samples.size, question.delta / questions).widened(decision.gap)
-    method = bound.method if questions == 1 else f"{bound.method}; together for {questions} questions"
-    regret = Regret(bound.value, float(question.confidence), method)
+    regret = question.regret(samples.size, decision.gap, questions)
     return Answer(decision.response, decision.expected_utility, regret, decision.why, samples.size)

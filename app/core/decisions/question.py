@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from app.core.decisions.estimands import ESTIMANDS, AnyEstimand, Context
+from app.core.decisions.estimands.estimand import Observed, is_number
+from app.core.decisions.regret import Regret
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown, require_object
 from app.core.decisions.utilities import UTILITIES, Utility
 from app.core.families.parameters import Parameter
@@ -13,6 +15,20 @@ from app.errors import InvalidQuery
 
 FIELDS = frozenset({"estimand", "utility", "confidence"})
 CONFIDENCE_DEFAULT = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """From public numbers only. `regret` is what an answer carries if its search, where there is one, leaves no gap.
+
+    `work` is operations a sample, `range` the estimand's where it is a number, `responses` how many are compared (None: real).
+    """
+
+    work: int
+    samples: int
+    range: tuple[float, float] | None
+    responses: int | None
+    regret: Regret
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +46,38 @@ class Question:
         return self.utility.work
 
     @property
+    def range(self) -> tuple[float, float] | None:
+        """The estimand's public range, if it is a number."""
+        if self.estimand is not None and (isinstance(self.estimand, Observed) or is_number(self.estimand)):
+            return self.estimand.lower, self.estimand.upper
+        return None
+
+    @property
     def delta(self) -> float:
         """1 − confidence, subtracted before rounding: no digits are lost near confidence 1."""
         return float(1 - self.confidence)
+
+    def regret(self, samples: int, gap: float = 0.0, questions: int = 1) -> Regret:
+        """Of an answer from so many samples whose mean utility may be `gap` below the highest.
+
+        `questions` T: all T regret bounds of a batch fixed in advance hold together with the question's confidence 1 − δ,
+        each holding with 1 − δ/T (the union bound).
+        """
+        bound = self.utility.regret(samples, self.delta / questions).widened(gap)
+        method = bound.method if questions == 1 else f"{bound.method}; together for {questions} questions"
+        return Regret(bound.value, float(self.confidence), method)
+
+    def preview(self, samples: int, *, questions: int = 1) -> Preview:
+        """What an answer from so many samples would rest on. Refuses what answering would refuse, and reads no sample.
+
+        Raises InvalidExpression or InvalidQuery if the question needs too many operations for this many samples.
+        """
+        if samples < 1 or questions < 1:
+            raise ValueError("a question is asked of at least one sample, and is at least one question")
+        self.utility.check(samples)
+        return Preview(
+            self.work, samples, self.range, self.utility.responses, self.regret(samples, questions=questions)
+        )
 
 
 def compile_question(body: Mapping[str, Any], parameters: Sequence[Parameter], model: object | None = None) -> Question:

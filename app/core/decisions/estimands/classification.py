@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.decisions.estimands.estimand import Context, Guess
+from app.core.decisions.estimands.estimand import Context, Guess, check_total_work
 from app.core.decisions.estimands.network_estimand import renaming, require_network
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
@@ -30,8 +30,15 @@ class Classification:
         return len(self.levels)
 
     @property
+    def tried(self) -> int:
+        return self.outcomes
+
+    @property
     def work(self) -> int:
         return self.law.work
+
+    def check(self, samples: int) -> None:
+        check_total_work(f"{self.law.where}.evidence", self.work, samples)
 
     def guess(self, samples: SampleSet) -> Guess:
         law = self.mean_law(samples)

@@ -13,6 +13,7 @@ import numpy as np
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context, Estimand, Guess, check_total_work
 from app.core.decisions.estimands.finite_values import guess_frequent
+from app.core.decisions.expressions import check_work
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
 from app.errors import InvalidQuery
@@ -33,11 +34,24 @@ class Comparison:
         return self.left.work + self.right.work + 1
 
     @property
+    def nodes(self) -> int:
+        return self.left.nodes + self.right.nodes
+
+    @property
     def outcomes(self) -> int:
         return len(VALUES)
 
+    @property
+    def tried(self) -> int:
+        return len(VALUES)
+
+    def check(self, samples: int) -> None:
+        check_work(self.where, self.nodes, samples)
+        check_total_work(self.where, self.work, samples)
+        self.left.check(samples)
+        self.right.check(samples)
+
     def distribution(self, samples: SampleSet) -> Empirical:
-        check_total_work(self.where, self.work, samples.size)
         difference = self.left.distribution(samples).values - self.right.distribution(samples).values
         return Empirical(0.5 + 0.5 * np.sign(difference), self.lower, self.upper)
 

@@ -31,6 +31,15 @@ class Estimand(Protocol):
         """Operations a sample, about."""
         ...
 
+    @property
+    def nodes(self) -> int:
+        """Of all expressions in it together; part of the work."""
+        ...
+
+    def check(self, samples: int) -> None:
+        """Refuses what would take too long over so many samples; reads none of them."""
+        ...
+
     def distribution(self, samples: SampleSet) -> Empirical:
         """Its value at each sample; fails for no sample."""
         ...
@@ -61,7 +70,14 @@ class Guessed(Protocol):
     def outcomes(self) -> int: ...
 
     @property
+    def tried(self) -> int:
+        """Outcomes compared, at most; all of them, unless they are too many."""
+        ...
+
+    @property
     def work(self) -> int: ...
+
+    def check(self, samples: int) -> None: ...
 
     def guess(self, samples: SampleSet) -> Guess: ...
 
@@ -74,9 +90,15 @@ class Observed(ABC):
 
     __slots__ = ()
 
+    lower: float
+    upper: float
+
     @property
     @abstractmethod
     def work(self) -> int: ...
+
+    @abstractmethod
+    def check(self, samples: int) -> None: ...
 
     @abstractmethod
     def law(self, samples: SampleSet) -> Mixture:

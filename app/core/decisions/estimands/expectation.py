@@ -23,4 +23,4 @@ def parse(spec: Mapping[str, Any], context: Context) -> NetworkEstimand:
         scores=spec.get("scores"),
         where=context.where,
     )
-    return NetworkEstimand(compiled)
+    return NetworkEstimand(compiled, context.where)

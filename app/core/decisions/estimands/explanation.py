@@ -53,13 +53,19 @@ class Explanation:
         return math.prod(len(left.get(v, node.levels)) for v, node in enumerate(self.compiled.network.nodes))
 
     @property
+    def tried(self) -> int:
+        return min(self.outcomes, CANDIDATES_MAX + 1)
+
+    @property
     def work(self) -> int:
         """Two eliminations, and a logarithm a node for every candidate and for the sample's own."""
         evidence = 0 if self._evidence is None else self._evidence.plan.work
         return self.compiled.work + evidence + (CANDIDATES_MAX + 2) * len(self.compiled.network.nodes)
 
+    def check(self, samples: int) -> None:
+        check_total_work(self.compiled.where, self.work, samples)
+
     def guess(self, samples: SampleSet) -> Guess:
-        check_total_work(self.compiled.where, self.work, samples.size)
         own = self.compiled.levels(samples.matrix)
         candidates = self._candidates(own, samples)
         evidence = self._log_evidence(samples)

@@ -38,8 +38,15 @@ class ExpressionEstimand:
     def work(self) -> int:
         return self.expression.nodes + self.names.work
 
+    @property
+    def nodes(self) -> int:
+        return self.expression.nodes + self.names.nodes
+
+    def check(self, samples: int) -> None:
+        check_work(f"{self.where}.expression", self.nodes, samples)
+        self.names.check(samples)
+
     def distribution(self, samples: SampleSet) -> Empirical:
-        check_work(f"{self.where}.expression", self.expression.nodes, samples.size)
         values = self.expression.values(samples.columns, self.names.columns(samples))
         return Empirical(values, self.lower, self.upper)
 
@@ -53,6 +60,10 @@ class FiniteExpression(ExpressionEstimand):
     @property
     def outcomes(self) -> int:
         return len(self.values)
+
+    @property
+    def tried(self) -> int:
+        return self.outcomes
 
     def guess(self, samples: SampleSet) -> Guess:
         return guess_frequent(self.distribution(samples).values, self.values)

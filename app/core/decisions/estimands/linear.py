@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ class LinearEstimand:
     """g(θ) = Σ_j w_j·β_j. Its range is that of the ball the coefficients lie in, tighter than the sum of their own."""
 
     combination: LinearCombination
+    nodes: ClassVar[int] = 0
 
     @property
     def lower(self) -> float:
@@ -40,6 +41,9 @@ class LinearEstimand:
     @property
     def work(self) -> int:
         return 2 * len(self.combination.weights)
+
+    def check(self, samples: int) -> None:
+        check_total_work("estimand", self.work, samples)
 
     def values(self, samples: SampleSet) -> Array:
         """Added one coefficient after the other, so that a sample's value is the same beside any others."""
@@ -60,6 +64,7 @@ class ObservationEstimand:
     noise_sd: float
     what: What
     number: float
+    nodes: ClassVar[int] = 0
 
     @property
     def lower(self) -> float:
@@ -72,6 +77,9 @@ class ObservationEstimand:
     @property
     def work(self) -> int:
         return self.mean.work + 20
+
+    def check(self, samples: int) -> None:
+        check_total_work("estimand", self.work, samples)
 
     @property
     def _ends(self) -> list[float]:
@@ -103,8 +111,10 @@ class NewObservation(Observed):
     def work(self) -> int:
         return self.mean.work + HALVINGS * 10
 
+    def check(self, samples: int) -> None:
+        check_total_work("estimand", self.work, samples)
+
     def law(self, samples: SampleSet) -> Mixture:
-        check_total_work("estimand", self.work, samples.size)
         return Mixture(self.mean.values(samples), self.noise_sd, self.lower, self.upper)
 
 

@@ -33,9 +33,17 @@ class NamedEstimands:
     def work(self) -> int:
         return sum(estimand.work for _, estimand in self.entries)
 
+    @property
+    def nodes(self) -> int:
+        return sum(estimand.nodes for _, estimand in self.entries)
+
+    def check(self, samples: int) -> None:
+        check_total_work(f"{self.where}.names", self.work, samples)
+        for _, estimand in self.entries:
+            estimand.check(samples)
+
     def columns(self, samples: SampleSet) -> list[NDArray[np.float64]]:
         """One array a name, inside its range."""
-        check_total_work(f"{self.where}.names", self.work, samples.size)
         return [estimand.distribution(samples).values for _, estimand in self.entries]
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context
+from app.core.decisions.estimands.estimand import Context, check_total_work
 from app.core.decisions.sample_set import SampleSet
 from app.core.networks.evidence import CompiledEvidence, CompiledExpectation
 from app.core.networks.model import NetworkModel
@@ -17,6 +18,8 @@ class NetworkEstimand:
     """g(θ) by variable elimination in each sample's network."""
 
     compiled: CompiledEvidence | CompiledExpectation
+    where: str = field(default="estimand", compare=False)
+    nodes: ClassVar[int] = 0
 
     @property
     def lower(self) -> float:
@@ -29,6 +32,9 @@ class NetworkEstimand:
     @property
     def work(self) -> int:
         return self.compiled.work
+
+    def check(self, samples: int) -> None:
+        check_total_work(f"{self.where}.evidence", self.work, samples)
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return Empirical(self.compiled.values(samples.matrix), self.lower, self.upper)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context
@@ -20,6 +20,10 @@ class ParameterEstimand:
     lower: float
     upper: float
     work: int = 1
+    nodes: ClassVar[int] = 0
+
+    def check(self, samples: int) -> None:
+        """Sums kept for any number of samples."""
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return samples.marginal(self.index)

@@ -46,4 +46,4 @@ def _parse_class(spec: Mapping[str, Any], context: Context, model: NetworkModel)
     with renaming(fields):
         features = spec.get("features")
         compiled = compile_evidence(model.network, event={variable: level}, evidence=features, where=where)
-    return NetworkEstimand(compiled)
+    return NetworkEstimand(compiled, where)

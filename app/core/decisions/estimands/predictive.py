@@ -6,13 +6,13 @@ answer to the first two is the posterior predictive mean and probability.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context
+from app.core.decisions.estimands.estimand import Context, check_total_work
 from app.core.decisions.expressions.limits import MAGNITUDE_MAX
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, read_number, refuse_unknown
@@ -35,6 +35,10 @@ class PredictiveEstimand:
     lower: float
     upper: float
     work: int = 10
+    nodes: ClassVar[int] = 0
+
+    def check(self, samples: int) -> None:
+        check_total_work("estimand", self.work, samples)
 
     def distribution(self, samples: SampleSet) -> Empirical:
         """Samples are grid points, so values are computed once for each point that occurs."""

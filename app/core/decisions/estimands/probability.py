@@ -16,4 +16,5 @@ def parse(spec: Mapping[str, Any], context: Context) -> NetworkEstimand:
     refuse_unknown(context.where, spec, {"kind", "event", "evidence"})
     network = require_network(context, "probability").network
     event, evidence = spec.get("event"), spec.get("evidence")
-    return NetworkEstimand(compile_evidence(network, event=event, evidence=evidence, where=context.where))
+    compiled = compile_evidence(network, event=event, evidence=evidence, where=context.where)
+    return NetworkEstimand(compiled, context.where)

@@ -10,24 +10,17 @@ from fractions import Fraction
 from typing import Any
 
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.estimand import Judged
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, law_of, quantile_bound, require_law
+from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, quantile_bound, require_law
 
 HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Absolute:
+class Absolute(JudgesEstimand):
     """|x| is twice the pinball loss at 1/2."""
-
-    estimand: Judged
-
-    @property
-    def work(self) -> int:
-        return self.estimand.work
 
     def decide(self, samples: SampleSet) -> Decision:
         response, loss = law_of(self.estimand, samples).quantile(HALF)

@@ -37,10 +37,21 @@ class Actions:
 
     @property
     def work(self) -> int:
-        return sum(action.nodes for _, action in self.actions) + self.names.work
+        return self._nodes + self.names.work
+
+    @property
+    def responses(self) -> int:
+        return len(self.actions)
+
+    @property
+    def _nodes(self) -> int:
+        return sum(action.nodes for _, action in self.actions)
+
+    def check(self, samples: int) -> None:
+        check_work("utility.actions", self._nodes + self.names.nodes, samples)
+        self.names.check(samples)
 
     def decide(self, samples: SampleSet) -> Decision:
-        check_work("utility.actions", sum(action.nodes for _, action in self.actions), samples.size)
         named = self.names.columns(samples)
         utilities = [self._expected_utility(action, samples, named) for _, action in self.actions]
         # Sorting is stable, so equals stay in the order they were declared.

@@ -39,29 +39,36 @@ class ExpressionUtility:
 
     expression: Expression
     names: NamedEstimands
-    responses: tuple[float, ...]
+    points: tuple[float, ...]
     lower: float
     upper: float
 
     @property
     def work(self) -> int:
-        return self.expression.nodes * len(self.responses) + self.names.work
+        return self.expression.nodes * len(self.points) + self.names.work
+
+    @property
+    def responses(self) -> int:
+        return len(self.points)
+
+    def check(self, samples: int) -> None:
+        check_work("utility.utility", self.expression.nodes * len(self.points) + self.names.nodes, samples)
+        self.names.check(samples)
 
     def decide(self, samples: SampleSet) -> Decision:
-        check_work("utility.utility", self.expression.nodes * len(self.responses), samples.size)
         means = self._sums(samples) / samples.size
         utilities = [in_unit((mean - self.lower) / (self.upper - self.lower)) for mean in means.tolist()]
         # Sorting is stable, so equals stay in the order they were listed.
         best, second = sorted(range(len(utilities)), key=lambda place: -utilities[place])[:2]
-        why = runner_up(self.responses[second], utilities[second])
-        return Decision(self.responses[best], utilities[best], why)
+        why = runner_up(self.points[second], utilities[second])
+        return Decision(self.points[best], utilities[best], why)
 
     def _sums(self, samples: SampleSet) -> NDArray[np.float64]:
         """Σ_θ u(θ, r) for every r: `np.sum` adds pairwise along each row, in an order fixed by its length."""
         named = self.names.columns(samples)
-        responses = np.array(self.responses)[:, None]
-        step = max(1, ENTRIES_MAX // len(self.responses))
-        totals = np.zeros(len(self.responses))
+        responses = np.array(self.points)[:, None]
+        step = max(1, ENTRIES_MAX // len(self.points))
+        totals = np.zeros(len(self.points))
         for start in range(0, samples.size, step):
             part = slice(start, min(start + step, samples.size))
             extra = [*(column[part] for column in named), responses]
@@ -72,7 +79,7 @@ class ExpressionUtility:
 
     def regret(self, samples: int, delta: float) -> Bound:
         width = min(1.0, (self.expression.upper - self.expression.lower) / (self.upper - self.lower))
-        return bound_finite([width] * len(self.responses), samples, delta)
+        return bound_finite([width] * len(self.points), samples, delta)
 
 
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> ExpressionUtility:

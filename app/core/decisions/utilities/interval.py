@@ -14,25 +14,19 @@ from fractions import Fraction
 from typing import Any
 
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.estimand import Judged
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, law_of, quantile_bound, require_law
+from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, quantile_bound, require_law
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    estimand: Judged
+class Interval(JudgesEstimand):
     level: Fraction
 
     @property
     def _ends(self) -> tuple[Fraction, Fraction]:
         return (1 - self.level) / 2, (1 + self.level) / 2
-
-    @property
-    def work(self) -> int:
-        return self.estimand.work
 
     def decide(self, samples: SampleSet) -> Decision:
         law = law_of(self.estimand, samples)

@@ -10,7 +10,7 @@ largest at p_v = max(f, m_v/s) with m the mean law and s the one number that mak
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from app.core.decisions.estimands.estimand import is_number
 from app.core.decisions.regret import Bound, bound_log_law, bound_log_report
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_number, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, require_any
+from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, require_any
 from app.errors import InvalidQuery
 
 FLOOR_DEFAULT = 1e-3
@@ -28,13 +28,9 @@ FLOOR_MIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class LogReport:
+class LogReport(JudgesEstimand):
     estimand: Estimand
     floor: float
-
-    @property
-    def work(self) -> int:
-        return self.estimand.work
 
     def decide(self, samples: SampleSet) -> Decision:
         mean = self.estimand.distribution(samples).mean
@@ -50,10 +46,14 @@ class LogReport:
 class LogLaw:
     estimand: Classification
     floor: float
+    responses: ClassVar[int | None] = None
 
     @property
     def work(self) -> int:
         return self.estimand.work
+
+    def check(self, samples: int) -> None:
+        self.estimand.check(samples)
 
     def decide(self, samples: SampleSet) -> Decision:
         mean = self.estimand.mean_law(samples)

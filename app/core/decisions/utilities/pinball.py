@@ -10,26 +10,20 @@ from fractions import Fraction
 from typing import Any
 
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.estimand import Judged
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, law_of, quantile_bound, require_law
+from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, quantile_bound, require_law
 
 
 @dataclass(frozen=True, slots=True)
-class Pinball:
-    estimand: Judged
+class Pinball(JudgesEstimand):
     tau: Fraction
 
     @property
     def _scale(self) -> float:
         """The largest loss on [0, 1]."""
         return float(max(self.tau, 1 - self.tau))
-
-    @property
-    def work(self) -> int:
-        return self.estimand.work
 
     def decide(self, samples: SampleSet) -> Decision:
         response, loss = law_of(self.estimand, samples).quantile(self.tau)

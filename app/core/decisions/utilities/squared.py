@@ -5,21 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.estimand import Judged
 from app.core.decisions.regret import Bound, bound_mean
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
-from app.core.decisions.utilities.utility import Decision, in_unit, law_of, require_law
+from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, require_law
 
 
 @dataclass(frozen=True, slots=True)
-class Squared:
-    estimand: Judged
-
-    @property
-    def work(self) -> int:
-        return self.estimand.work
-
+class Squared(JudgesEstimand):
     def decide(self, samples: SampleSet) -> Decision:
         """At the mean the summed loss is k times the variance."""
         values = law_of(self.estimand, samples)

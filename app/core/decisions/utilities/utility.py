@@ -6,7 +6,7 @@ The response is r* ∈ argmax_r Σ_θ u(θ, r) over all responses allowed, ties 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands import AnyEstimand, Context
@@ -40,11 +40,35 @@ class Utility(Protocol):
         """Operations a sample, about, with its estimand's: how long an answer takes is known before it is computed."""
         ...
 
+    @property
+    def responses(self) -> int | None:
+        """How many are compared; None where they are real numbers."""
+        ...
+
+    def check(self, samples: int) -> None:
+        """Refuses what would take too long over so many samples; reads none of them."""
+        ...
+
     def decide(self, samples: SampleSet) -> Decision: ...
 
     def regret(self, samples: int, delta: float) -> Bound:
         """From public numbers only: neither it nor anything it calls sees a sample."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesEstimand:
+    """What utilities of one estimand that is a number have in common."""
+
+    estimand: Judged
+    responses: ClassVar[int | None] = None
+
+    @property
+    def work(self) -> int:
+        return self.estimand.work
+
+    def check(self, samples: int) -> None:
+        self.estimand.check(samples)
 
 
 UtilityParser = Callable[[Mapping[str, Any], AnyEstimand | None, Context], Utility]

@@ -26,6 +26,13 @@ class ZeroOne:
     def work(self) -> int:
         return self.estimand.work
 
+    @property
+    def responses(self) -> int:
+        return self.estimand.tried
+
+    def check(self, samples: int) -> None:
+        self.estimand.check(samples)
+
     def decide(self, samples: SampleSet) -> Decision:
         found = self.estimand.guess(samples)
         why = None if found.runner_up is None else runner_up(found.runner_up, in_unit(found.runner_up_probability))
