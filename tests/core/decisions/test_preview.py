@@ -107,7 +107,7 @@ def test_the_limit_on_operations_times_samples_counts_every_expression_on_every_
 
 
 def test_answering_refuses_what_the_preview_refuses():
-    samples = SampleSet([THETA], np.full((16_000, 1), 0.5))
+    samples = SampleSet([THETA], np.full((20_000, 1), 0.5))
     for name in ("names", "action names", "responses", "estimand of an expression utility"):
         question = compile_question(TOO_LARGE[name], [THETA])
         with pytest.raises(InvalidExpression) as previewed:
