@@ -53,7 +53,7 @@ def build_api(*, body_bytes_max: int, lifespan: Lifespan | None = None) -> Poste
     )
     app.state.registry = registry
     install_problem_handlers(app)
-    for router in ROUTERS:
-        # Flat, not `include_router`: an included router is matched twice on the way to its route.
-        app.router.routes.extend(router.routes)
+    # Flat, not `include_router`: an included router is matched twice on the way to its route. Before the documentation's
+    # own routes: addresses are matched in order.
+    app.router.routes[:0] = [route for router in ROUTERS for route in router.routes]
     return app

@@ -1,10 +1,12 @@
 """Parameters that several routes share. Patterns keep garbage out of the database and out of log lines."""
 
+import re
 from typing import Annotated
 
 from fastapi import Header, Path, Query
 
 _ID = r"^[A-Za-z0-9_-]{1,64}$"
+SANE_ID = re.compile(_ID)
 
 DatasetId = Annotated[str, Path(description="The dataset's id.", pattern=_ID, examples=["ds_4kq2mz7w5x3ahgnd"])]
 ReleaseId = Annotated[str, Path(description="The release's id.", pattern=_ID, examples=["rel_p5n6t2dy4hgakq2m"])]

@@ -14,6 +14,7 @@ import msgspec
 import structlog
 from structlog.typing import Processor
 
+_encode = msgspec.json.Encoder(enc_hook=repr).encode
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 _TALKATIVE = ("uvicorn", "uvicorn.error", "app", "postern")
 """Loggers heard below WARNING. Database drivers are not among them: at DEBUG they print statements and values."""
@@ -72,7 +73,7 @@ def _configure_standard_library(shared: list[Processor], level: str, style: str)
 
 
 def _render_json(_: Any, __: str, event: MutableMapping[str, Any]) -> bytes:
-    return msgspec.json.encode({"at": event.pop("at", None), **event}, enc_hook=repr)
+    return _encode({"at": event.pop("at", None), **event})
 
 
 def _render_text(_: Any, __: str, event: MutableMapping[str, Any]) -> bytes:

@@ -20,8 +20,8 @@ class BodyLimitMiddleware:
         if scope["type"] != "http" or (scope["method"] == "PUT" and _UPLOAD.fullmatch(scope["path"])):
             await self.app(scope, receive, send)
             return
-        error = PayloadTooLarge("body", f"at most {self.bytes_max} bytes")
         if _declared_length(scope) > self.bytes_max:
+            error = self._too_large()
             request_id = str(scope.get("state", {}).get("request_id", "unknown"))
             refusal = problem_response(error.code, error.detail, request_id=request_id)
             await refusal(scope, receive, send)
@@ -33,10 +33,13 @@ class BodyLimitMiddleware:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self.bytes_max:
-                raise error
+                raise self._too_large()
             return message
 
         await self.app(scope, receive_counted, send)
+
+    def _too_large(self) -> PayloadTooLarge:
+        return PayloadTooLarge("body", f"at most {self.bytes_max} bytes")
 
 
 def _declared_length(scope: Scope) -> int:

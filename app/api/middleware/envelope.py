@@ -7,12 +7,14 @@ import re
 import secrets
 
 import structlog
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 RATE_LIMIT = "rate_limit"
 """Where in a request's state the values of `RateLimit-Policy` and `RateLimit` are left, if it was counted."""
 
+_ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+_NOT_CACHED = (b"cache-control", b"no-store")
+_OURS = frozenset({b"x-request-id", *(name for name, _ in _ALWAYS)})
 _SANE = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
 
@@ -29,20 +31,19 @@ class EnvelopeMiddleware:
         request_id = _incoming_id(scope) or secrets.token_hex(8)
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
-        structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
 
         async def send_enveloped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-Id"] = request_id
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["Referrer-Policy"] = "no-referrer"
-                headers.setdefault("Cache-Control", "no-store")
+                headers = message["headers"] = [pair for pair in message["headers"] if pair[0] not in _OURS]
+                headers.append((b"x-request-id", request_id.encode()))
+                headers.extend(_ALWAYS)
+                if not any(name == b"cache-control" for name, _ in headers):
+                    headers.append(_NOT_CACHED)
                 counted = state.get(RATE_LIMIT)
                 if counted is not None:
-                    headers.raw.append((b"ratelimit-policy", counted[0]))
-                    headers.raw.append((b"ratelimit", counted[1]))
+                    headers.append((b"ratelimit-policy", counted[0]))
+                    headers.append((b"ratelimit", counted[1]))
             await send(message)
 
         await self.app(scope, receive, send_enveloped)

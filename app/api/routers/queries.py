@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.api.auth import read_reader
+from app.api.direct_route import DirectRoute
 from app.api.documentation import JSON, ROLE, THING, operation
 from app.api.json_body import read_strict_bytes
 from app.api.parameters import ReleaseId
@@ -15,7 +16,7 @@ from app.api.runtime import runtime_of
 from app.api.schemas.queries import QueriesBody, QueryAnswer, QueryAnswers, QueryBody
 from app.services.answer_query import answer_queries, answer_query
 
-router = APIRouter(prefix="/v1", tags=["queries"])
+router = APIRouter(prefix="/v1", tags=["queries"], route_class=DirectRoute)
 
 _REFUSALS = (
     "access_required",
