@@ -3,33 +3,25 @@
 Unfinished releases resolve themselves when their lease runs out.
 """
 
-import asyncio
-
 import structlog
 
 from app.services.runtime import Runtime
 from app.services.watch_ledger import check_ledger_on_start
-from app.services.wipe_uploads import wipe_used_uploads
-from app.storage import datasets, releases
+from app.services.wipe_uploads import wipe_remains
+from app.storage import releases
 
 log = structlog.get_logger("postern.recover")
 
 
 async def recover_on_start(runtime: Runtime) -> None:
-    """While the ledger is not trusted nothing is wiped: an older database does not know today's uploads.
-
-    Candidates are listed before the database is read: an upload finishing meanwhile is never mistaken for remains.
-    """
+    """While the ledger is not trusted nothing is wiped: an older database does not know today's uploads."""
     await check_ledger_on_start(runtime)
     if runtime.notary.fault is not None:
         log.warning("no file is wiped while the ledger is not trusted", fault=runtime.notary.fault.name)
         return
-    candidates = await asyncio.to_thread(runtime.uploads.unclaimed)
+    swept = await wipe_remains(runtime)
     async with runtime.database.read() as connection:
-        known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}
         waiting = {release.dataset_id for release in await releases.list_unfinished(connection)}
-    await wipe_used_uploads(runtime)
-    swept = await asyncio.to_thread(runtime.uploads.sweep, known, candidates)
     if swept:
         log.info("wiped files left by an earlier run", files=swept)
     if waiting:

@@ -10,11 +10,11 @@ from app.services.request_release import CHANNEL
 from app.services.run_release import run_next_release
 from app.services.runtime import Runtime
 from app.services.waiting import wait_for_any
-from app.services.wipe_uploads import wipe_used_uploads
+from app.services.wipe_uploads import wipe_remains
 
 POLL_S = 1.0
 FAILURE_PAUSE_S = 2.0
-SWEEP_S = 60.0
+SWEEP_S = 10.0
 
 log = structlog.get_logger("postern.worker")
 
@@ -22,7 +22,7 @@ log = structlog.get_logger("postern.worker")
 async def run_worker(runtime: Runtime, *, stop: asyncio.Event) -> None:
     """A message says when something is waiting; the poll finds what messages missed and leases that ran out.
 
-    Rows are wiped as their last release ends. Where that failed, or whoever ended it was killed, they go here: after any
+    Rows are wiped as their last release ends. Where that failed, or whoever held them was killed, they go here: after any
     work, after any failure, and once in a while.
     """
     sweep_at = time.monotonic() + SWEEP_S
@@ -37,7 +37,7 @@ async def run_worker(runtime: Runtime, *, stop: asyncio.Event) -> None:
                 while not stop.is_set() and await run_next_release(runtime):
                     sweep_at = 0.0
                 if time.monotonic() >= sweep_at:
-                    await wipe_used_uploads(runtime)
+                    await wipe_remains(runtime)
                     sweep_at = time.monotonic() + SWEEP_S
             except PosternError as error:
                 log.error("worker paused", error=type(error).__qualname__, code=error.code)

@@ -5,12 +5,13 @@ import asyncio
 from app.services.failpoints import failpoint
 from app.services.runtime import Runtime
 from app.storage import datasets, releases
+from app.storage.ledger_heads import read_stored
 
 RECENT_RELEASES = 200
 
 
 async def wipe_used_upload(runtime: Runtime, dataset_id: str, data_version: int) -> None:
-    """Marked as gone first, then wiped: after a crash in between, the next start's sweep finishes it.
+    """Marked as gone first, then wiped: after a crash in between, the next `wipe_remains` finishes it.
 
     Only the rows of `data_version`: others uploaded meanwhile have not been used yet.
     """
@@ -28,7 +29,22 @@ async def wipe_used_upload(runtime: Runtime, dataset_id: str, data_version: int)
     failpoint("release.wiped")
 
 
-async def wipe_used_uploads(runtime: Runtime) -> None:
+async def wipe_remains(runtime: Runtime) -> int:
+    """Whatever no living process holds and no release waits for; returns how many files nobody knew of went.
+
+    Candidates are listed before the database is read: an upload finishing meanwhile is never mistaken for remains. And
+    what the database knows is asked beside a head that goes on from those seen: an older database does not know today's
+    uploads. Raises LedgerUntrusted, and then nothing was wiped.
+    """
+    candidates = await asyncio.to_thread(runtime.uploads.unclaimed)
+    async with runtime.database.read() as connection:
+        runtime.notary.check_continues(await read_stored(connection))
+        known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}
+    await _wipe_used_uploads(runtime)
+    return await asyncio.to_thread(runtime.uploads.sweep, known, candidates)
+
+
+async def _wipe_used_uploads(runtime: Runtime) -> None:
     """The rows of releases that ended where they could not be wiped, or in a process that did not live to do it."""
     used = []
     async with runtime.database.read() as connection:

@@ -5,7 +5,7 @@ afterwards; spill directories of the engine are `<32 hex digits>.spill`. Nothing
 sends reaches a path.
 
 A file in use is held with an advisory lock (`flock`) that dies with the process, so a
-file whose lock can be taken belongs to nobody who is alive. That is how the next start
+file whose lock can be taken belongs to nobody who is alive. That is how a sweep
 tells the remains of a crash from the work of another worker.
 """
 

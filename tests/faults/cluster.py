@@ -58,10 +58,11 @@ class Cluster:
         found = self.roles[role]
         found.process.kill()
         found.clock_offset_s = clock_offset_s
-        found.process = self._fork(found.arguments, failpoint=failpoint, clock_offset_s=clock_offset_s)
+        started = self._fork(found.arguments, failpoint=failpoint, clock_offset_s=clock_offset_s)
+        found.process = started
         if role == "api":
-            await self.until_ready()
-        return found.process
+            await self.until_ready()  # by itself, or by what follows it if it ends before
+        return started
 
     def one_more_worker(self) -> Forked:
         """Beside the supervised ones; whoever asks for it ends it."""

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from app.errors import Unavailable
+from app.ledger.entry import Head
 from app.services import run_release, run_worker
+from app.storage.ledger_heads import read_stored
 from tests.services.world import World
 
 
@@ -61,3 +63,33 @@ async def test_rows_that_are_retained_or_not_used_yet_stay(world: World, monkeyp
     await world.dataset("unused", source={"kind": "upload", "retain": False})
     assert not await worked_until_gone(world)
     assert len(world.runtime.uploads.unclaimed()) == 2
+
+
+async def test_what_a_killed_process_held_goes_without_a_restart(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_worker, "SWEEP_S", 0.0)
+    root = world.runtime.uploads.root
+    spill = root / f"{'a' * 32}.spill"
+    spill.mkdir()
+    (spill / "rows").write_bytes(b"1,2,3")
+    (root / f"{'b' * 32}.part").write_bytes(b"1,2,3")
+    (root / f"{'c' * 32}.rows").write_bytes(b"1,2,3")
+    assert await worked_until_gone(world)
+    assert not list(root.iterdir())
+
+
+async def test_what_an_older_database_does_not_know_is_not_wiped_by_a_living_worker(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """The head lies behind one this process has seen, which nobody has noticed yet."""
+    monkeypatch.setattr(run_worker, "SWEEP_S", 0.0)
+    monkeypatch.setattr(run_worker, "FAILURE_PAUSE_S", 0.05)
+    await world.dataset()
+    async with world.runtime.database.read() as connection:
+        head = (await read_stored(connection)).signed
+    assert head is not None
+    ahead = Head(head.head.sequence + 1, b"\1" * 32)
+    world.runtime.notary.seen = world.runtime.notary.keys.signing.sign_head(head.ledger, ahead, 1)
+    today = world.runtime.uploads.root / f"{'c' * 32}.rows"
+    today.write_bytes(b"1,2,3")
+    assert not await worked_until_gone(world)
+    assert today.exists()
