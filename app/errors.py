@@ -11,6 +11,7 @@ PosternError
 │   ├── InvalidQuery             invalid_query
 │   ├── InvalidExpression        invalid_expression (with a position)
 │   ├── UnsupportedFormat        unsupported_format
+│   ├── NotAcceptable            not_acceptable (a format nobody here can write)
 │   ├── PayloadTooLarge          payload_too_large
 │   └── VacuousGuarantee         vacuous_guarantee
 ├── Unauthenticated              unauthenticated, key_revoked, key_expired
@@ -128,6 +129,12 @@ class InvalidExpression(InvalidInput):
 
 class UnsupportedFormat(InvalidInput):
     code = "unsupported_format"
+
+
+class NotAcceptable(InvalidInput):
+    """What was asked for cannot be written here; the message says what can."""
+
+    code = "not_acceptable"
 
 
 class PayloadTooLarge(InvalidInput):

@@ -40,6 +40,7 @@ TAGS = [
     {"name": "plans", "description": "What a release would cost, from public numbers."},
     {"name": "releases", "description": "Sample sets drawn once, and their guarantee cards."},
     {"name": "queries", "description": "Questions answered from the samples; free."},
+    {"name": "readings", "description": "Tables, curves and draws of a release, with receipts; free."},
     {"name": "analysts", "description": "People, keys and caps."},
     {"name": "me", "description": "What the key in hand is and may do."},
     {"name": "ledger", "description": "Append-only, hash-chained charges."},

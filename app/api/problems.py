@@ -41,6 +41,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "access_required": (403, "Pay for access to this release first"),
     "not_found": (404, "No such thing"),
     "method_not_allowed": (405, "This address does not take that method"),
+    "not_acceptable": (406, "That format cannot be written here"),
     "conflict": (409, "The request contradicts the present state"),
     "idempotency_conflict": (409, "This idempotency key was used with another body"),
     "name_taken": (409, "That name is taken"),

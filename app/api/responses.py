@@ -17,7 +17,8 @@ def page_headers(request: Request, page: Page[Any]) -> dict[str, str]:
     """`Link: <…>; rel="next"` with the caller's own filters, unless this page is the last."""
     if page.next_cursor is None:
         return {}
-    query = {**request.query_params, "cursor": page.next_cursor}
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
+    query = [*kept, ("cursor", page.next_cursor)]
     return {"Link": f'<{request.url.path}?{urlencode(query)}>; rel="next"'}
 
 

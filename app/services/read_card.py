@@ -1,8 +1,11 @@
 """The guarantee card: what is promised to the people in the data, line by line, from public numbers only."""
 
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from app.errors import IntegrityFailure
+from app.ledger.canonical import canonical_json
 from app.services.budgets import finite
 from app.services.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
 from app.services.principals import AnyPrincipal
@@ -20,6 +23,9 @@ NOT_PROMISED = [
     "Nothing here holds if bounds, prior, range, temperature or samples were chosen by looking at these data.",
     "What is true of people in general may be learnt, and applied to anyone, in the data or not.",
 ]
+
+NOT_FIGURES = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
+"""Sentences, and what may change while the guarantee stays: wording improves, a ceiling is set, a release is withdrawn."""
 
 
 async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: str) -> dict[str, Any]:
@@ -41,7 +47,7 @@ def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[s
         stored_model(release, dataset), cost, dataset.delta, release.n, release.unit_rows, dataset.epsilon
     )
     lines = [line(facts) for line in LINES]
-    return {
+    card = {
         "release": release.id,
         "status": release.status,
         "n": release.n,
@@ -56,3 +62,13 @@ def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[s
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
         "not_promised": NOT_PROMISED,
     }
+    return card | {"digest": card_digest(card)}
+
+
+def card_digest(card: Mapping[str, Any]) -> str:
+    """SHA-256 of the card's figures as canonical JSON: of every field but those in NOT_FIGURES.
+
+    The same from a card that was sent as JSON and read again, so anyone who holds it can compare it with a receipt.
+    """
+    figures = {name: value for name, value in card.items() if name not in NOT_FIGURES}
+    return hashlib.sha256(canonical_json(figures).encode()).hexdigest()

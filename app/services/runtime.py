@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client import Counter
 
+from app.services.export_room import ExportRoom
 from app.services.principals import AnyPrincipal
 from app.services.rate_limits import RateLimits
 from app.services.rights import Rights, RightsTable
@@ -59,6 +60,7 @@ class Runtime:
     clock: Callable[[], int]
     random_bytes: Callable[[int], bytes]
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
+    exports: ExportRoom = field(default_factory=ExportRoom)
 
     async def close(self) -> None:
         await self.limits.close()

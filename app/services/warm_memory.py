@@ -18,6 +18,8 @@ T = TypeVar("T")
 SAMPLE_BYTES_MAX = 512 * 1024 * 1024
 ANSWER_BYTES_MAX = 32 * 1024 * 1024
 QUESTION_BYTES_MAX = 16 * 1024 * 1024
+BODY_BYTES_MAX = 32 * 1024 * 1024
+RECEIPT_BYTES_MAX = 32 * 1024 * 1024
 PLANS_MAX = 500
 ENTRY_OVERHEAD_BYTES = 256
 COMPILED_BYTES_PER_BYTE = 32
@@ -64,8 +66,26 @@ class PublishedRelease:
     model: ReleaseModel
 
 
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What goes with an export, and a digest of all of it."""
+
+    fields: dict[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyBody:
+    """An answer to send as it is, with its strong tag; `gzipped` is None where that would not be shorter."""
+
+    body: bytes
+    etag: str
+    gzipped: bytes | None = None
+
+
 class WarmMemory:
-    """Releases by (id, prefix), compiled questions by (release, body), answers by (id, prefix, body), plans by body."""
+    """Releases by (id, prefix), compiled questions by (release, body), answers by (id, prefix, body), plans by body;
+    tables, curves and small files by what was asked of which prefix, and receipts by release, prefix and parameters."""
 
     def __init__(self) -> None:
         self.flights = SingleFlight()
@@ -74,7 +94,9 @@ class WarmMemory:
         self.questions: Shelf[Question] = Shelf(QUESTION_BYTES_MAX)
         self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)
         self.plans: Shelf[dict[str, Any]] = Shelf(PLANS_MAX)
+        self.bodies: Shelf[ReadyBody] = Shelf(BODY_BYTES_MAX)
+        self.receipts: Shelf[Receipt] = Shelf(RECEIPT_BYTES_MAX)
 
     def clear(self) -> None:
-        for shelf in (self.releases, self.questions, self.answers, self.plans):
+        for shelf in (self.releases, self.questions, self.answers, self.plans, self.bodies, self.receipts):
             shelf.clear()

@@ -21,6 +21,7 @@ from app.ledger.account import admits, charge, open_account
 from app.ledger.amounts import upgrade_charge
 from app.services.answer_query import answer_query
 from app.services.buy_access import buy_access
+from app.services.exports import FORMATS
 from app.services.runtime import Runtime
 from app.services.stored_costs import cost_from_json
 from tests.conftest import Backend
@@ -76,6 +77,12 @@ def recipes(dataset_id: str) -> Recipes:
         ("GET", "/v1/releases"): [{}, {"params": {"dataset": dataset_id, "limit": 1}}],
         ("GET", "/v1/releases/{release_id}"): nothing,
         ("GET", "/v1/releases/{release_id}/card"): nothing,
+        ("GET", "/v1/releases/{release_id}/summary"): [{}, {"params": {"level": 0.5}}, {"params": {"parameter": "x"}}],
+        ("GET", "/v1/releases/{release_id}/density"): [{}, {"params": {"kind": "density"}}, {"params": {"bins": 0}}],
+        ("GET", "/v1/releases/{release_id}/samples"): [
+            {"params": {"format": name}, "headers": {"Accept-Encoding": coding}}
+            for name in (*FORMATS, "no such format") for coding in ("identity", "gzip")
+        ],
         ("POST", "/v1/releases/{release_id}/access"): [{"json": {"samples": k}} for k in (1, HELD, HELD + 1, DRAWN + 1)],
         ("POST", "/v1/releases/{release_id}/query"): [{"content": body, "headers": JSON} for body in QUESTIONS],
         ("POST", "/v1/releases/{release_id}/queries"): [{"content": BATCH, "headers": JSON}],
@@ -156,7 +163,8 @@ async def twin(
         copied = server.create_database(template=backend.database_url.rpartition("/")[2])
         url = server.url(copied)
     try:
-        settings = settings_for(replace(backend, database_url=url), place)
+        # A tick long enough for a busy machine: both twins publish at the first.
+        settings = settings_for(replace(backend, database_url=url), place, publication_tick_s=2.0)
         async with services(settings, clock=lambda: NOW_US, random_bytes=coins(number)) as runtime:
             await runtime.cache.clear()
             await world.on(runtime).work()

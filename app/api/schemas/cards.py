@@ -29,6 +29,7 @@ CARD: JsonDict = {
         }
     ],
     "not_promised": ["The same people in another dataset are not tracked: their losses add up."],
+    "digest": "5b0d4f2f7d1e6a83c9b2a4e5f60718293a4b5c6d7e8f90112233445566778899",
 }
 
 
@@ -58,3 +59,7 @@ class Card(Answer):
     vacuous: bool
     lines: list[CardLine]
     not_promised: list[str]
+    digest: str = Field(
+        description="SHA-256 of the figures: canonical JSON of every field but `lines`, `not_promised`, `vacuous`, `status` "
+        "and this one. Receipts of exports name it as `card_sha256`."
+    )

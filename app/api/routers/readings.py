@@ -1,0 +1,178 @@
+"""Tables, curves and draws of a release: read without asking a question, cached, compressed, with receipts."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from app.api.auth import read_reader
+from app.api.conditional import ready_response, tag_headers, takes_gzip, unchanged
+from app.api.documentation import PARAMETERS, ROLE, THING, operation
+from app.api.downloads import Download
+from app.api.negotiation import MEDIA_TYPES, chosen_format
+from app.api.parameters import Cursor, IfNoneMatch, ReleaseId
+from app.api.responses import page_headers
+from app.api.runtime import runtime_of
+from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
+from app.services.export_samples import build_export, describe_export
+from app.services.exports import FORMATS
+from app.services.exports.draws import PARAMETERS_NAMED_MAX
+from app.services.published_release import open_release
+from app.services.read_density import BINS_MAX, Kind, read_density
+from app.services.read_summary import read_summary
+from app.services.views import Page
+
+router = APIRouter(prefix="/v1", tags=["readings"])
+
+LEVEL_DEFAULT, LEVEL_ENDS = 0.9, (0.001, 0.999)
+SUMMARY_LIMIT_DEFAULT, SUMMARY_LIMIT_MAX = 100, 1_000
+BINS_DEFAULT = 50
+
+_REFUSALS = ("access_required", "release_not_ready", "release_withdrawn", "too_busy")
+_HEADERS = {
+    "ETag": "Strong; send it back as `If-None-Match`.",
+    "Cache-Control": "`private, no-cache`.",
+    "Vary": "`Authorization, Accept, Accept-Encoding`.",
+}
+_UNCHANGED = {"responses": {"304": {"description": "Unchanged since the `ETag` you sent."}}}
+
+_Names = Annotated[
+    list[str],
+    Query(max_length=PARAMETERS_NAMED_MAX, description="A parameter's name; repeat for several. All if left out."),
+]
+_Level = Annotated[
+    float, Query(ge=LEVEL_ENDS[0], le=LEVEL_ENDS[1], description="The share of samples that intervals hold.")
+]
+_Rows = Annotated[int, Query(ge=1, le=SUMMARY_LIMIT_MAX, description="How many parameters at most.")]
+_Kind = Annotated[Kind, Query(description="Counts in cells, or a smooth curve.")]
+_Bins = Annotated[
+    int, Query(ge=1, le=BINS_MAX, description="Cells over the public range; at most 100 for two parameters.")
+]
+_Format = Annotated[
+    str | None,
+    Query(
+        alias="format",
+        max_length=20,
+        json_schema_extra={"enum": [*FORMATS]},
+        description="What to send; `Accept` decides if left out, and JSON if that says nothing.",
+    ),
+]
+_Accept = Annotated[str | None, Header(max_length=1000, description="Media types, best first; `format` wins over it.")]
+
+
+def _with_files(described: dict[str, Any]) -> dict[str, Any]:
+    """The other media types of the same draws."""
+    files = {
+        media: {
+            "schema": {"type": "string", "format": "binary"},
+            "examples": {
+                name: {"summary": "A file with the receipt inside.", "value": f"rel_p5n6t2dy4hgakq2m-100.{name}"}
+            },
+        }
+        for name, media in MEDIA_TYPES.items()
+        if media != "application/json"
+    }
+    described["responses"][200]["content"] = files
+    return described
+
+
+@router.get(
+    "/releases/{release_id}/summary",
+    response_model=SummaryTable,
+    **operation(
+        "read_summary", "Read the summary table", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=_UNCHANGED
+    ),
+)
+async def get_summary(
+    request: Request,
+    release_id: ReleaseId,
+    level: _Level = LEVEL_DEFAULT,
+    parameter: _Names = [],  # noqa: B006 (never changed)
+    limit: _Rows = SUMMARY_LIMIT_DEFAULT,
+    cursor: Cursor = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Mean, sd, Monte-Carlo error, quantiles and narrowest interval of each parameter, from your samples."""
+    table = await read_summary(
+        runtime_of(request),
+        reader=await read_reader(request),
+        release_id=release_id,
+        level=level,
+        parameters=parameter,
+        limit=limit,
+        cursor=cursor,
+    )
+    return ready_response(request, table.ready, page_headers(request, Page([], table.next_cursor)))
+
+
+@router.get(
+    "/releases/{release_id}/density",
+    response_model=DensitySeries,
+    response_model_exclude_none=True,
+    **operation(
+        "read_density", "Read a series to plot", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=_UNCHANGED
+    ),
+)
+async def get_density(
+    request: Request,
+    release_id: ReleaseId,
+    parameter: _Names = [],  # noqa: B006 (never changed)
+    kind: _Kind = "histogram",
+    bins: _Bins = BINS_DEFAULT,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """A histogram or a smooth curve over the public range of one parameter; of two, their joint histogram."""
+    ready = await read_density(
+        runtime_of(request),
+        reader=await read_reader(request),
+        release_id=release_id,
+        parameters=parameter,
+        kind=kind,
+        bins=bins,
+    )
+    return ready_response(request, ready)
+
+
+@router.get(
+    "/releases/{release_id}/samples",
+    response_model=DrawRows,
+    **_with_files(
+        operation(
+            "export_samples",
+            "Export the joint draws",
+            ROLE,
+            THING,
+            PARAMETERS,
+            _REFUSALS,
+            ("not_acceptable",),
+            headers=_HEADERS | {"Content-Disposition": "A name for the file."},
+            extra=_UNCHANGED,
+        )
+    ),
+)
+async def get_samples(
+    request: Request,
+    release_id: ReleaseId,
+    name: _Format = None,
+    parameter: _Names = [],  # noqa: B006 (never changed)
+    accept: _Accept = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Your samples, one row a draw, as JSON, CSV, Arrow, Parquet or ArviZ's netCDF, each with its receipt inside."""
+    runtime, reader = runtime_of(request), await read_reader(request)
+    export = await describe_export(
+        runtime, reader=reader, release_id=release_id, name=chosen_format(name, accept), parameters=parameter
+    )
+    gzipped = export.worth_compressing and takes_gzip(request.headers)
+    headers = tag_headers(export.etag, gzipped)
+    known = unchanged(request, headers)
+    if known is not None:
+        return known
+    headers["Content-Disposition"] = f'attachment; filename="{export.filename}"'
+    return Download(
+        await build_export(runtime, export),
+        headers=headers,
+        media_type=export.format.media_type,
+        gzipped=gzipped,
+        check=lambda: open_release(runtime, reader, release_id),
+    )

@@ -1,0 +1,134 @@
+"""Tables, curves and draws of a release, each with its receipt."""
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.api.schemas.shapes import Answer, Count, PageOf
+
+_SHA = "5b0d4f2f7d1e6a83c9b2a4e5f60718293a4b5c6d7e8f90112233445566778899"
+RECEIPT: JsonDict = {
+    "version": 1,
+    "release": "rel_p5n6t2dy4hgakq2m",
+    "dataset": "ds_4kq2mz7w5x3ahgnd",
+    "samples": 100,
+    "parameters": ["theta"],
+    "values_sha256": _SHA,
+    "card_sha256": _SHA,
+    "ledger": {"id": "led_7v3c5qk2b6jmw4xz", "sequence": 4, "digest": _SHA},
+}
+SUMMARY: JsonDict = {
+    "release": "rel_p5n6t2dy4hgakq2m",
+    "samples": 100,
+    "level": 0.9,
+    "rows": [
+        {
+            "parameter": "theta",
+            "lower": 0.05,
+            "upper": 0.95,
+            "mean": 0.3127,
+            "sd": 0.0151,
+            "mcse_mean": 0.00151,
+            "median": 0.3121,
+            "quantiles": {"0.05": 0.2885, "0.25": 0.3024, "0.5": 0.3121, "0.75": 0.3229, "0.95": 0.3377},
+            "hdi": [0.2871, 0.3352],
+        }
+    ],
+    "next_cursor": None,
+    "receipt": RECEIPT,
+}
+DENSITY: JsonDict = {
+    "release": "rel_p5n6t2dy4hgakq2m",
+    "samples": 100,
+    "kind": "histogram",
+    "parameters": [{"name": "theta", "lower": 0.05, "upper": 0.95}],
+    "edges": [0.05, 0.35, 0.65, 0.95],
+    "counts": [98, 2, 0],
+    "density": [3.267, 0.067, 0.0],
+    "receipt": RECEIPT,
+}
+DRAWS: JsonDict = {
+    "release": "rel_p5n6t2dy4hgakq2m",
+    "samples": 3,
+    "parameters": ["theta"],
+    "values": [[0.3127], [0.2984], [0.3301]],
+    "receipt": RECEIPT | {"samples": 3},
+}
+
+
+class LedgerLine(Answer):
+    id: str | None = Field(description="Of the ledger.")
+    sequence: int
+    digest: str
+
+
+class Receipt(Answer):
+    """Which samples these are, what was promised about them, and where it was charged."""
+
+    version: int
+    release: str
+    dataset: str
+    samples: Count
+    parameters: list[str]
+    values_sha256: str = Field(description="Of the matrix of doubles, a draw a row, little-endian.")
+    card_sha256: str = Field(description="`digest` of the guarantee card.")
+    ledger: LedgerLine = Field(description="The line at which the release's charge became final.")
+
+
+class SummaryRow(Answer):
+    parameter: str
+    lower: float = Field(description="Of the public range.")
+    upper: float
+    mean: float
+    sd: float | None = Field(description="With n − 1; null for one sample.")
+    mcse_mean: float | None = Field(description="sd/√k: draws are independent. Null for one sample.")
+    median: float
+    quantiles: dict[str, float] = Field(description="Order statistics at the ends of the level and the quarters.")
+    hdi: tuple[float, float] = Field(description="The narrowest interval with the share `level` of the samples.")
+
+
+class SummaryTable(PageOf):
+    model_config = ConfigDict(json_schema_extra={"examples": [SUMMARY]})
+
+    release: str
+    samples: Count
+    level: float
+    rows: list[SummaryRow]
+    receipt: Receipt = Field(description="Of the parameters on this page.")
+
+
+class PublicRange(Answer):
+    name: str
+    lower: float
+    upper: float
+
+
+class DensitySeries(Answer):
+    """A histogram has `edges`, `counts` and `density`, each by parameter where there are two; a curve `x` and `y`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [DENSITY]})
+
+    release: str
+    samples: Count
+    kind: Literal["histogram", "density"]
+    parameters: list[PublicRange]
+    edges: list[float] | list[list[float]] | None = None
+    counts: list[int] | list[list[int]] | None = None
+    density: list[float] | list[list[float]] | None = None
+    x: list[float] | None = None
+    y: list[float] | None = None
+    bandwidth: float | None = None
+    receipt: Receipt
+
+
+class DrawRows(Answer):
+    """Joint draws: one list a draw, one number a parameter."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [DRAWS]})
+
+    release: str
+    samples: Count
+    parameters: list[str]
+    values: list[list[float]]
+    receipt: Receipt

@@ -1,0 +1,98 @@
+"""Joint draws as a file. Every byte and header depends on the reader's first k samples and public numbers only."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from os import SEEK_END
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from app import __version__
+from app.errors import Unavailable
+from app.services.exports import FORMATS
+from app.services.exports.draws import Draws, choose
+from app.services.exports.format import ExportFormat
+from app.services.principals import Reader
+from app.services.published_release import open_release
+from app.services.receipts import receipt_for
+from app.services.runtime import Runtime
+from app.services.warm_memory import Receipt
+
+IN_MEMORY_BYTES_MAX = 1024 * 1024
+"""Smaller files never touch the disk."""
+COMPRESS_VALUES_MIN = 32
+"""As text, with their receipt, more than a kilobyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What would be sent, known before it is built. `etag` is strong: it names all that the bytes depend on."""
+
+    release: str
+    format: ExportFormat
+    draws: Draws = field(repr=False)
+    receipt: Receipt = field(repr=False)
+    etag: str
+
+    @property
+    def worth_compressing(self) -> bool:
+        return self.format.text and self.draws.size * self.draws.width >= COMPRESS_VALUES_MIN
+
+    @property
+    def filename(self) -> str:
+        return f"{self.release}-{self.draws.size}.{self.format.suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFile:
+    """A file without a name, from its beginning; whoever holds it closes it."""
+
+    file: BinaryIO
+    size: int
+    on_close: Callable[[], None]
+
+    def close(self) -> None:
+        self.file.close()
+        self.on_close()
+
+
+async def describe_export(
+    runtime: Runtime, *, reader: Reader, release_id: str, name: str, parameters: Sequence[str]
+) -> Export:
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidInput, NotAcceptable, TooBusy."""
+    release = await open_release(runtime, reader, release_id)
+    chosen = FORMATS[name]
+    chosen.require()
+    draws = choose(release.samples, parameters)
+    receipt = await receipt_for(runtime, release.id, draws)
+    described = f"postern/{__version__} {chosen.made_with()} {receipt.digest}"
+    return Export(release.id, chosen, draws, receipt, hashlib.sha256(described.encode()).hexdigest()[:32])
+
+
+async def build_export(runtime: Runtime, export: Export) -> BuiltFile:
+    """Raises TooBusy, NotAcceptable, Unavailable when there is no room on the disk."""
+    room = runtime.exports
+    size = export.draws.size * export.draws.width * export.format.bytes_per_value
+    room.reserve(size)
+    try:
+        file = await room.take_turn(lambda: _built(export, str(runtime.settings.data_dir)))
+        return BuiltFile(file, file.tell(), lambda: room.free(size))
+    except BaseException:
+        room.free(size)
+        raise
+
+
+def _built(export: Export, folder: str) -> BinaryIO:
+    """In the data directory: the usual place for such files may be a disk in memory."""
+    with ExitStack() as stack:
+        file = cast(BinaryIO, stack.enter_context(SpooledTemporaryFile(IN_MEMORY_BYTES_MAX, dir=folder)))
+        try:
+            export.format.write(export.draws, export.receipt.fields, file)
+            file.seek(0, SEEK_END)
+        except ImportError:
+            raise export.format.missing() from None
+        except OSError:
+            raise Unavailable("there is no room to prepare this file", retry_after_s=30) from None
+        stack.pop_all()
+        return file

@@ -1,0 +1,96 @@
+"""The summary table of a release: one row a parameter, a page at a time, from the reader's own prefix."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from app.core.summaries import Summary, summarise
+from app.errors import InvalidInput
+from app.services.exports.draws import Draws, choose
+from app.services.principals import Reader
+from app.services.published_release import open_release
+from app.services.ready_bodies import ready_body, size_of
+from app.services.receipts import receipt_for
+from app.services.runtime import Runtime
+from app.services.warm_memory import ReadyBody
+from app.storage.paging import decode_cursor, encode_cursor
+
+OFF_LOOP_VALUES = 2_000
+"""From this many values on, computing a page moves to a thread."""
+_PLACE = "parameter"
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPage:
+    ready: ReadyBody
+    next_cursor: str | None
+
+
+async def read_summary(
+    runtime: Runtime,
+    *,
+    reader: Reader,
+    release_id: str,
+    level: float,
+    parameters: Sequence[str],
+    limit: int,
+    cursor: str | None,
+) -> SummaryPage:
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidInput, TooBusy.
+
+    `level` is read as the decimal that was written, like every share in a question.
+    """
+    release = await open_release(runtime, reader, release_id)
+    chosen = choose(release.samples, parameters)
+    start = _start(cursor, chosen.width)
+    after = start + limit
+    following = encode_cursor(after, _PLACE) if after < chosen.width else None
+    memo = ("summary", release.id, chosen.size, level, chosen.indices, start, limit)
+    ready = runtime.warm.bodies.get(memo)
+    if ready is None:
+        page = chosen.part(start, after)
+        receipt = await receipt_for(runtime, release.id, page)
+        head = {"release": release.id, "samples": page.size, "level": level}
+        tail = {"next_cursor": following, "receipt": receipt.fields}
+        if page.size * page.width < OFF_LOOP_VALUES:
+            ready = _table(page, level, head, tail)
+        else:
+            ready = await runtime.exports.take_turn(lambda: _table(page, level, head, tail))
+        runtime.warm.bodies.put(memo, ready, size_of(ready))
+    return SummaryPage(ready, following)
+
+
+def _start(cursor: str | None, width: int) -> int:
+    if cursor is None:
+        return 0
+    start, place = decode_cursor(cursor)
+    if place != _PLACE or not 0 < start < width:
+        raise InvalidInput("cursor", "a cursor from a previous page of the same parameters")
+    return start
+
+
+def _table(page: Draws, level: float, head: dict[str, Any], tail: dict[str, Any]) -> ReadyBody:
+    share = Fraction(repr(level))
+    rows = [
+        _row(summarise(parameter, column, share))
+        for parameter, column in zip(page.parameters, page.columns(), strict=True)
+    ]
+    return ready_body(_encode(head | {"rows": rows} | tail))
+
+
+def _row(summary: Summary) -> dict[str, Any]:
+    return {
+        "parameter": summary.parameter.name,
+        "lower": summary.parameter.lower,
+        "upper": summary.parameter.upper,
+        "mean": summary.mean,
+        "sd": summary.sd,
+        "mcse_mean": summary.mcse_mean,
+        "median": summary.median,
+        "quantiles": summary.quantiles,
+        "hdi": summary.hdi,
+    }

@@ -1,0 +1,24 @@
+"""Answers that are kept as bytes, with their tag and their compressed form, so that a warm one is only sent."""
+
+import gzip
+import hashlib
+
+from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, ReadyBody
+
+COMPRESS_BYTES_MIN = 1024
+"""Shorter answers fit a packet as they are."""
+LEVEL = 6
+TAG_LENGTH = 32
+
+
+def ready_body(body: bytes) -> ReadyBody:
+    """The tag hashes the bytes themselves, which whoever is sent the tag holds anyway."""
+    etag = hashlib.sha256(body).hexdigest()[:TAG_LENGTH]
+    if len(body) <= COMPRESS_BYTES_MIN:
+        return ReadyBody(body, etag)
+    gzipped = gzip.compress(body, LEVEL, mtime=0)
+    return ReadyBody(body, etag, gzipped if len(gzipped) < len(body) else None)
+
+
+def size_of(ready: ReadyBody) -> int:
+    return len(ready.body) + len(ready.gzipped or b"") + ENTRY_OVERHEAD_BYTES
