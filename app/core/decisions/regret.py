@@ -17,6 +17,9 @@ FIXED = "for a question fixed in advance"
 # Rounds every bound up, past the last-digit errors of log, sqrt and the inverse beta function.
 UPWARD = 1 + 2.0**-40
 
+COVERS = 64
+"""Covers of 2⁰ … 2⁶³ points are tried; the best number is within a factor of two of one of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -106,6 +109,33 @@ def bound_finite(widths: Sequence[float], samples: int, delta: float) -> Bound:
     widest = sum(sorted(widths)[-2:])
     value = widest * math.sqrt(math.log((len(widths) - 1) / delta) / (2 * samples))
     return Bound(_clipped(value), f"Hoeffding's inequality over {len(widths)} responses, {FIXED}")
+
+
+def bound_real(width: float, variation: float, samples: int, delta: float) -> Bound:
+    """Real responses r in an interval, u(θ, r) in a public interval of `width`. The smaller of two bounds.
+
+    Public numbers S₋(r) ≤ ∂u/∂r ≤ S₊(r) bound the slope for all θ, and V = ∫(S₊ − S₋) dr is the `variation`. Let r° be the best
+    response, r̂ the chosen one, D = U − Û. A search that leaves no gap has Û(r̂) ≥ Û(r°), so U(r°) − U(r̂) ≤ D(r°) − D(r̂) (the gap
+    is added elsewhere). For two fixed responses D(r°) − D(b) is the error of one mean over the draws, of u(θ, r°) − u(θ, b),
+    which lies in an interval of length ℓ = min(2·width, V): it is the integral of the slope from b to r°.
+      A cover: m points cut V into m equal parts, so that V between r̂ and the nearest one b is at most V/(2m), and D(b) − D(r̂)
+      too, D having slopes within ±(S₊ − S₋). Hoeffding (one side), r° being fixed and b one of m: for every m
+          ℓ·sqrt(ln(m/δ)/(2N)) + V/(2m).
+      All at once: D(r°) − D(r) is the integral of D′ between them, and E|D′| ≤ sd(∂u/∂r)/√N ≤ (S₊ − S₋)/(2√N), so
+      E sup_r [D(r°) − D(r)] ≤ V/(2√N). Replacing one draw moves the supremum by at most ℓ/N: by McDiarmid it is at most
+          V/(2√N) + ℓ·sqrt(ln(1/δ)/(2N)).
+    """
+    length = min(2 * width, variation)
+    covers = [
+        length * math.sqrt((k * math.log(2) - math.log(delta)) / (2 * samples)) + variation / 2 ** (k + 1)
+        for k in range(COVERS)
+    ]
+    together = variation / (2 * math.sqrt(samples)) + length * math.sqrt(-math.log(delta) / (2 * samples))
+    if together <= min(covers):
+        return Bound(_clipped(together), f"McDiarmid's inequality over an interval of responses, {FIXED}")
+    points = 2 ** covers.index(min(covers))
+    method = f"Hoeffding's inequality over a cover of {points} responses and a Lipschitz remainder, {FIXED}"
+    return Bound(_clipped(min(covers)), method)
 
 
 def bound_mode(outcomes: int, samples: int, delta: float) -> Bound:

@@ -1,15 +1,16 @@
-"""`{"kind": "expression", "utility": "…", "responses": […], "range": [lo, hi]}`: any utility u(θ, r) of a finite set of r.
+"""`{"kind": "expression", "utility": "…", "responses": […], "range": [lo, hi]}`: any utility u(θ, r) of a response r.
 
 In the text `r` is the response, `g` the estimand if there is one, and every other name a parameter, or an estimand in
 `names` (a parameter called r or g steps back: give it a name there). `responses` are 2 to 1,000 different numbers, or
-`{"lower", "upper", "steps"}` for that many evenly spaced ones, both ends included. The public range must lie inside the
+`{"lower", "upper", "steps"}` for that many evenly spaced ones, both ends included; or `{"lower", "upper"}` for all numbers
+between (`real_responses.py`). The public range must lie inside the
 declared one, so that (value − lo)/(hi − lo) ∈ [0, 1] for certain. Tie rule: the response listed first, so on a grid the
 smallest.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,15 @@ from app.core.decisions.regret import Bound, bound_finite
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_number, refuse_unknown
 from app.core.decisions.utilities.declared_range import check_inside, read_range
+from app.core.decisions.utilities.real_responses import RealExpressionUtility, compile_real
 from app.core.decisions.utilities.utility import Decision, in_unit, runner_up
 from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
 RESPONSES_MAX = 1_000
-ENTRIES_MAX = 2**16
-"""Responses times samples evaluated at a time; a function of their numbers alone, so sums have one order."""
+ENTRIES_MAX = 2**15
+"""Responses times samples evaluated at a time; a function of their numbers alone, so sums have one order. Twice as many
+take four times as long: temporaries of half a megabyte come fresh from the operating system, page by page."""
 
 RESPONSE, ESTIMAND = "r", "g"
 
@@ -82,34 +85,54 @@ class ExpressionUtility:
         return bound_finite([width] * len(self.points), samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> ExpressionUtility:
+def parse(
+    spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context
+) -> ExpressionUtility | RealExpressionUtility:
     refuse_unknown("utility", spec, {"kind", "utility", "responses", "range", "names"})
     lower, upper = read_range(spec.get("range"))
     responses = _read_responses(spec.get("responses"))
     names = read_names(spec, context, (RESPONSE, ESTIMAND))
     if estimand is not None:
         names = NamedEstimands(((ESTIMAND, require_number(estimand, "estimand")), *names.entries), context.where)
-    extra = (*names.names, Parameter(RESPONSE, min(responses), max(responses)))
+    ends = min(responses.points), max(responses.points)
+    extra = (*names.names, Parameter(RESPONSE, *ends))
     expression = compile_expression(spec.get("utility"), context.parameters, "utility.utility", extra)
     check_inside("the utility", expression, lower, upper)
-    return ExpressionUtility(expression, names, responses, lower, upper)
+    if responses.real:
+        return compile_real(expression, names, ends, lower, upper)
+    return ExpressionUtility(expression, names, responses.points, lower, upper)
 
 
-def _read_responses(value: object) -> tuple[float, ...]:
+class _Responses(NamedTuple):
+    """The points, or, where all between them count, the two ends."""
+
+    points: tuple[float, ...]
+    real: bool = False
+
+
+def _read_responses(value: object) -> _Responses:
     field = "utility.responses"
-    expected = f'a list of 2 to {RESPONSES_MAX} different numbers, or "lower", "upper" and "steps"'
     if isinstance(value, Mapping):
-        refuse_unknown(field, value, {"lower", "upper", "steps"})
-        lower, upper = (read_number(f"{field}.{end}", value.get(end)) for end in ("lower", "upper"))
-        steps = value.get("steps")
-        if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= RESPONSES_MAX:
-            raise InvalidQuery(f"{field}.steps", f"a whole number from 2 to {RESPONSES_MAX}")
-        if not lower < upper:
-            raise InvalidQuery(f"{field}.upper", "a number above lower")
-        return tuple((np.linspace(lower, upper, steps) + 0.0).tolist())
+        return _read_interval(value, field)
+    expected = f'a list of 2 to {RESPONSES_MAX} different numbers, or "lower" and "upper", with or without "steps"'
     if not isinstance(value, list | tuple) or not 2 <= len(value) <= RESPONSES_MAX:
         raise InvalidQuery(field, expected)
     numbers = tuple(read_number(field, number) + 0.0 for number in value)
     if len(set(numbers)) != len(numbers):
         raise InvalidQuery(field, expected)
-    return numbers
+    return _Responses(numbers)
+
+
+def _read_interval(value: Mapping[str, Any], field: str) -> _Responses:
+    refuse_unknown(field, value, {"lower", "upper", "steps"})
+    lower, upper = (read_number(f"{field}.{end}", value.get(end)) + 0.0 for end in ("lower", "upper"))
+    if not lower < upper:
+        raise InvalidQuery(f"{field}.upper", "a number above lower")
+    if "steps" not in value:
+        return _Responses((lower, upper), real=True)
+    steps = value["steps"]
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= RESPONSES_MAX:
+        raise InvalidQuery(
+            f"{field}.steps", f"a whole number from 2 to {RESPONSES_MAX}, or none for all numbers between"
+        )
+    return _Responses(tuple((np.linspace(lower, upper, steps) + 0.0).tolist()))
