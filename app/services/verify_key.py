@@ -32,14 +32,26 @@ async def verify_key(runtime: Runtime, *, token: str | None) -> AnyPrincipal:
     if known is None or not hmac.compare_digest(offered, known.secret_hash):
         raise Unauthenticated("this key is not known here")
     now_us = runtime.clock()
-    if known.revoked_us is not None:
-        raise KeyRevoked("this key was revoked")
-    if known.expires_us is not None and now_us >= known.expires_us:
-        raise KeyExpired("this key has expired")
+    _require_usable(known, now_us)
     if token is not None and not warm:
         runtime.limits.prove(token)
     runtime.rights.used_us[key_id] = now_us
     return known.principal
+
+
+async def require_still_valid(runtime: Runtime, principal: AnyPrincipal) -> None:
+    """For work that goes on after its key was verified. Raises KeyRevoked, KeyExpired; asks nobody when warm."""
+    known = runtime.keys.get(principal.key_id) or await _load(runtime, principal.key_id)
+    if known is None:
+        raise Unauthenticated("this key is not known here")
+    _require_usable(known, runtime.clock())
+
+
+def _require_usable(known: VerifiedKey, now_us: int) -> None:
+    if known.revoked_us is not None:
+        raise KeyRevoked("this key was revoked")
+    if known.expires_us is not None and now_us >= known.expires_us:
+        raise KeyExpired("this key has expired")
 
 
 def hash_secret(secret: str) -> bytes:

@@ -82,6 +82,11 @@ class SampleSet:
                 self._marginals.move_to_end(index)
         return found
 
+    def is_summed(self, index: int) -> bool:
+        """Whether questions about this parameter are answered from sums already at hand."""
+        found = self._marginals.get(index)
+        return found is not None and found.is_summed
+
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters[:8])
         return f"SampleSet({self.size} samples of {names})"
