@@ -1,0 +1,57 @@
+"""Questions as values, mirroring docs/queries.md: what is asked about, and what makes a response good."""
+
+from postern.client.questions.estimands import (
+    About,
+    Estimand,
+    classification,
+    comparison,
+    contrast,
+    expectation,
+    explanation,
+    expression,
+    parameter,
+    prediction,
+    predictive,
+    probability,
+)
+from postern.client.questions.question import AnyQuestion, Question, describe
+from postern.client.questions.utilities import (
+    Utility,
+    absolute,
+    actions,
+    grid,
+    interval,
+    log_score,
+    pinball,
+    squared,
+    utility,
+    zero_one,
+)
+
+__all__ = [
+    "About",
+    "AnyQuestion",
+    "Estimand",
+    "Question",
+    "Utility",
+    "absolute",
+    "actions",
+    "classification",
+    "comparison",
+    "contrast",
+    "describe",
+    "expectation",
+    "explanation",
+    "expression",
+    "grid",
+    "interval",
+    "log_score",
+    "parameter",
+    "pinball",
+    "prediction",
+    "predictive",
+    "probability",
+    "squared",
+    "utility",
+    "zero_one",
+]

@@ -1,0 +1,91 @@
+"""Summary tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from postern.client.results.receipts import Receipt
+from postern.client.tables import cell, html_table, text_table
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """One parameter. `sd` and `mcse_mean` are None for a single sample; `hdi` is the narrowest interval of the level."""
+
+    parameter: str
+    lower: float
+    upper: float
+    mean: float
+    sd: float | None
+    mcse_mean: float | None
+    median: float
+    quantiles: dict[str, float]
+    hdi: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPage:
+    release: str
+    samples: int
+    level: float
+    rows: tuple[SummaryRow, ...]
+    next_cursor: str | None
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All rows asked for; `summary["theta"]` is one. A receipt covers the parameters it names: long tables have several."""
+
+    release: str
+    samples: int
+    level: float
+    rows: tuple[SummaryRow, ...]
+    receipts: tuple[Receipt, ...]
+
+    @classmethod
+    def of(cls, pages: list[SummaryPage]) -> Summary:
+        first = pages[0]
+        rows = tuple(row for page in pages for row in page.rows)
+        return cls(first.release, first.samples, first.level, rows, tuple(page.receipt for page in pages))
+
+    def __iter__(self) -> Iterator[SummaryRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, parameter: str) -> SummaryRow:
+        for row in self.rows:
+            if row.parameter == parameter:
+                return row
+        raise KeyError(parameter)
+
+    def to_pandas(self) -> Any:
+        """One row a parameter, as ArviZ's summary has them; the receipts are in `.attrs`."""
+        import pandas  # type: ignore[import-untyped]
+
+        flat = [
+            {name: value for name, value in asdict(row).items() if name not in ("quantiles", "hdi")}
+            | {f"hdi_{side}": value for side, value in zip(("lower", "upper"), row.hdi, strict=True)}
+            | {f"q{tau}": value for tau, value in row.quantiles.items()}
+            for row in self.rows
+        ]
+        frame = pandas.DataFrame(flat).set_index("parameter")
+        frame.attrs["postern_receipt"] = [receipt.to_json() for receipt in self.receipts]
+        return frame
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        share = f"{100 * self.level:g} %"
+        header = ("parameter", "mean", "sd", "mcse", "median", f"HDI {share} from", "to")
+        rows = [(row.parameter, *map(cell, (row.mean, row.sd, row.mcse_mean, row.median, *row.hdi))) for row in self]
+        return header, rows
+
+    def __str__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        header, rows = self.table()
+        return html_table(header, rows, caption=f"{self.release}, {self.samples} samples")
