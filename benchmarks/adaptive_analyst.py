@@ -3,9 +3,9 @@
 She knows the size of her group (everybody at first), asks how probable some variable is in it, P(v | group), and narrows the
 group by that variable; to a level drawn at random, or to the other if the answers say that fewer than `SMALLEST` of all people
 would be left. Then she asks how large the narrowed group is, a conjunction P(group and v). Below `SMALLEST`, or at
-`GROUP_MAX` variables, she begins again with everybody. Half of her questions are conditional, half are conjunctions; marginals
-are both at once, with nothing given. What she knows already she does not ask again, so remembering answers helps nobody.
-Small groups, of which noisy counts say least, are left out: that favours the one who answers by noisy counts.
+`GROUP_MAX` variables, she begins again with everybody. Half of her questions are conditional and half conjunctions, until the
+conjunctions run out; a marginal is a conjunction of one. What she knows she does not ask again, so remembering answers helps
+nobody. Small groups, of which noisy counts say least, are left out: that favours the one who answers by noisy counts.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,8 @@ def interview(
     size = 1.0
     while len(known) < questions:
         used = {variable for variable, _ in group}
-        variable = int(generator.choice([v for v in range(variables) if v not in used]))
+        open_ = [v for v in range(variables) if v not in used]
+        variable = open_[generator.integers(len(open_))]
         share = ask(((variable, True),), group)
         level = bool(generator.integers(2))
         if size * (share if level else 1 - share) < SMALLEST:
