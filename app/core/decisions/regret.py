@@ -172,11 +172,12 @@ def bound_log_report(lower: float, upper: float, floor: float, samples: int, del
 def bound_log_law(levels: int, samples: int, delta: float) -> Bound:
     """Reporting a law over L levels, each at least f, under the log score in units of ln(1/f).
 
-    As above U(p°) − U(p̂) ≤ Σ_v (m − m̂)_v·ln(p°_v/p̂_v)/ln(1/f). The logarithms are within ±ln(1/f) and the differences sum
-    to 0, so this is at most ½·‖m − m̂‖₁·2. E‖m − m̂‖₁ ≤ Σ_v sqrt(m_v(1−m_v)/N) ≤ sqrt((L−1)/N); replacing a draw moves it
-    by at most 2/N, so by McDiarmid ‖m − m̂‖₁ ≤ sqrt((L−1)/N) + sqrt(2·ln(1/δ)/N).
+    As above U(p°) − U(p̂) ≤ Z = sup_p Σ_v (m − m̂)_v·ln(p°_v/p_v)/ln(1/f). The part with p° has mean 0, p° being fixed; the other
+    is at most Σ_v max(m − m̂, 0)_v = ½·‖m − m̂‖₁, the logarithms of p being between ln f and 0 and the differences summing to 0.
+    So E Z ≤ ½·E‖m − m̂‖₁ ≤ ½·Σ_v sqrt(m_v(1−m_v)/N) ≤ ½·sqrt((L−1)/N). Replacing a draw moves Z by at most 2/N, so by McDiarmid
+    Z ≤ ½·sqrt((L−1)/N) + sqrt(2·ln(1/δ)/N).
     """
-    value = math.sqrt((levels - 1) / samples) + math.sqrt(-2 * math.log(delta) / samples)
+    value = 0.5 * math.sqrt((levels - 1) / samples) + math.sqrt(-2 * math.log(delta) / samples)
     return Bound(_clipped(value), f"McDiarmid's inequality for the mean law, {FIXED}")
 
 

@@ -125,7 +125,7 @@ def test_bounds_say_something_from_a_hundred_samples_on(size, confidence):
         assert bound_mode(outcomes, size, delta).value < 0.7 * math.sqrt(100 / size)
     for floor in (1e-9, 1e-3, 0.4):
         assert bound_log_report(0.0, 1.0, floor, size, delta).value < 0.25 * math.sqrt(100 / size)
-    assert bound_log_law(20, size, delta).value < 0.9 * math.sqrt(100 / size)
+    assert bound_log_law(100, size, delta).value < 0.9 * math.sqrt(100 / size)
     assert bound_finite([1.0] * 1_000, size, delta).value < 0.6 * math.sqrt(100 / size)
 
 
