@@ -1,6 +1,6 @@
 """The whole ledger as text that verifies anywhere: one JSON object a line.
 
-    {"format": "postern-ledger", "version": 1, "ledger": …, "algorithm": "ed25519", "keys": {id: public key}}
+    {"format": "postern-ledger", "version": 2, "ledger": …, "algorithm": "ed25519", "keys": {id: public key}}
     {"sequence": 1, …}        one line an entry: every field of its preimage, and its digest
     {"act": {…}}              what people did to the head without a line, each signed
     {"head": {…}}             last: the signed head; an export without it was cut short
@@ -19,7 +19,9 @@ from app.ledger.entry import Entry, EntryKind
 from app.ledger.head_record import act_fields, act_of_fields, head_fields, head_of_fields
 from app.ledger.signed_head import ALGORITHM, Act, SignedHead
 
-FORMAT, EXPORT_VERSION = "postern-ledger", 1
+FORMAT, EXPORT_VERSION = "postern-ledger", 2
+KNOWN_VERSIONS = (1, EXPORT_VERSION)
+"""Acts of version 2 may name what they replace."""
 
 
 class Malformed(IntegrityFailure):
@@ -96,7 +98,7 @@ def read_header(line: bytes) -> Header:
         header = _decode_header(line)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise Malformed("line 1 is not the header of a ledger's export") from None
-    if (header.format, header.algorithm) != (FORMAT, ALGORITHM) or header.version != EXPORT_VERSION:
+    if (header.format, header.algorithm) != (FORMAT, ALGORITHM) or header.version not in KNOWN_VERSIONS:
         raise Malformed("line 1 names a format or version that is not known here")
     return header
 

@@ -1,14 +1,16 @@
 """A signed head as JSON: on disk, in the cache, at the end of an export. Whatever does not parse is no head."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.ledger.canonical import canonical_json
 from app.ledger.entry import Head
-from app.ledger.signed_head import SIGNATURE_BYTES, Act, SignedHead
+from app.ledger.signed_head import SIGNATURE_BYTES, Act, Seen, SignedHead
 
 DIGEST_BYTES = 32
+ACTS_MAX = 2**31
+"""More acts than any ledger has: a witness that counts so many is junk."""
 
 
 def head_fields(signed: SignedHead) -> dict[str, Any]:
@@ -33,7 +35,9 @@ def head_of_fields(fields: Mapping[str, Any]) -> SignedHead | None:
 
 
 def act_fields(act: Act) -> dict[str, Any]:
-    return {
+    """`replaces` only where the act names something, as its signature does."""
+    named = {} if act.replaces is None else {"replaces": seen_fields(act.replaces)}
+    return named | {
         "number": act.number,
         "kind": act.kind,
         "ledger": act.ledger,
@@ -60,9 +64,26 @@ def act_of_fields(fields: Mapping[str, Any]) -> Act | None:
             at_us=_whole(fields["at_us"]),
             key_id=_text(fields["key_id"]),
             signature=_bytes(fields["signature"], SIGNATURE_BYTES),
+            replaces=seen_of_fields(fields["replaces"]) if "replaces" in fields else None,
         )
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def seen_fields(replaces: Iterable[Seen]) -> list[dict[str, Any]]:
+    return [
+        {"ledger": seen.ledger, "sequence": seen.head.sequence, "digest": seen.head.digest.hex()} for seen in replaces
+    ]
+
+
+def seen_of_fields(listed: Any) -> tuple[Seen, ...]:
+    """Raises KeyError, TypeError or ValueError for anything else than what `seen_fields` gives."""
+    if not isinstance(listed, list):
+        raise TypeError("not a list")
+    return tuple(
+        Seen(_text(item["ledger"]), Head(_whole(item["sequence"]), _bytes(item["digest"], DIGEST_BYTES)))
+        for item in listed
+    )
 
 
 def encode_witness(signed: SignedHead, acts: int) -> bytes:
@@ -77,8 +98,8 @@ def decode_witness(body: bytes, ledger: str) -> tuple[SignedHead, int] | None:
         return None
     if not isinstance(fields, dict) or fields.get("version") != 1 or type(fields.get("acts")) is not int:
         return None
-    signed = head_of_fields(fields)
-    return None if signed is None or signed.ledger != ledger else (signed, fields["acts"])
+    signed, acts = head_of_fields(fields), fields["acts"]
+    return None if signed is None or signed.ledger != ledger or not 0 <= acts < ACTS_MAX else (signed, acts)
 
 
 def _whole(value: Any) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from app.ledger.entry import Entry
 from app.ledger.export import Malformed, read_header, read_lines
+from app.ledger.head_record import seen_fields
 from app.ledger.signed_head import Act, Keyring, SignedHead, parse_public_key
 from app.ledger.verification import Verifier
 
@@ -84,6 +85,8 @@ def _read(lines: Iterator[bytes], verifier: Verifier, acts: list[Act]) -> Signed
 def _shown(act: Act, keyring: Keyring) -> dict[str, object]:
     """An act under a key that is not given, a retired one perhaps, is shown for what it is: somebody's claim."""
     told: dict[str, object] = {"number": act.number, "kind": act.kind, "actor": act.actor, "reason": act.reason}
+    if act.replaces:
+        told["replaces"] = seen_fields(act.replaces)
     return told | {"verified": keyring.vouches_for_act(act)}
 
 

@@ -21,6 +21,8 @@ from app.ledger.entry import Head
 
 ALGORITHM = "ed25519"
 STATEMENT_VERSION = 1
+NAMING_VERSION = 2
+"""Acts that name what they replace; those of version 1 name nothing, and so excuse nothing."""
 PUBLIC_KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 
@@ -47,8 +49,19 @@ class SignedHead:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """A head that somebody saw in a ledger; line 0 where only the ledger itself was known."""
+
+    ledger: str
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
 class Act:
-    """Something done to the head without a line: first signature, another key, a head accepted by hand."""
+    """Something done to the head without a line: first signature, another key, a head accepted by hand.
+
+    `replaces`: the heads seen earlier that are given up for this one; None in acts from before they were named.
+    """
 
     number: int
     kind: ActKind
@@ -59,6 +72,7 @@ class Act:
     at_us: int
     key_id: str
     signature: bytes
+    replaces: tuple[Seen, ...] | None = None
 
 
 def head_statement(ledger: str, head: Head, at_us: int) -> bytes:
@@ -72,10 +86,26 @@ def head_statement(ledger: str, head: Head, at_us: int) -> bytes:
     )
 
 
-def act_statement(number: int, kind: str, ledger: str, head: Head, actor: str, reason: str, at_us: int) -> bytes:
+def act_statement(
+    number: int,
+    kind: str,
+    ledger: str,
+    head: Head,
+    actor: str,
+    reason: str,
+    at_us: int,
+    replaces: tuple[Seen, ...] | None = None,
+) -> bytes:
+    """Version 2 ends in ledger, sequence and digest of every head replaced; nothing follows, so their number is theirs."""
+    version = STATEMENT_VERSION if replaces is None else NAMING_VERSION
+    named = [
+        part
+        for seen in replaces or ()
+        for part in (seen.ledger.encode(), _INTEGER.pack(seen.head.sequence), seen.head.digest)
+    ]
     return _statement(
         _ACT,
-        _INTEGER.pack(STATEMENT_VERSION),
+        _INTEGER.pack(version),
         ledger.encode(),
         _INTEGER.pack(number),
         kind.encode(),
@@ -84,6 +114,7 @@ def act_statement(number: int, kind: str, ledger: str, head: Head, actor: str, r
         actor.encode(),
         reason.encode(),
         _INTEGER.pack(at_us),
+        *named,
     )
 
 
@@ -103,10 +134,19 @@ class SigningKey:
         return SignedHead(ledger, head, at_us, self.id, self._private.sign(head_statement(ledger, head, at_us)))
 
     def sign_act(
-        self, number: int, kind: ActKind, ledger: str, head: Head, *, actor: str, reason: str, at_us: int
+        self,
+        number: int,
+        kind: ActKind,
+        ledger: str,
+        head: Head,
+        *,
+        actor: str,
+        reason: str,
+        at_us: int,
+        replaces: tuple[Seen, ...] | None = None,
     ) -> Act:
-        signature = self._private.sign(act_statement(number, kind, ledger, head, actor, reason, at_us))
-        return Act(number, kind, ledger, head, actor, reason, at_us, self.id, signature)
+        statement = act_statement(number, kind, ledger, head, actor, reason, at_us, replaces)
+        return Act(number, kind, ledger, head, actor, reason, at_us, self.id, self._private.sign(statement), replaces)
 
 
 class Keyring:
@@ -126,7 +166,9 @@ class Keyring:
         return self._verifies(signed.key_id, signed.signature, statement)
 
     def vouches_for_act(self, act: Act) -> bool:
-        statement = act_statement(act.number, act.kind, act.ledger, act.head, act.actor, act.reason, act.at_us)
+        statement = act_statement(
+            act.number, act.kind, act.ledger, act.head, act.actor, act.reason, act.at_us, act.replaces
+        )
         return self._verifies(act.key_id, act.signature, statement)
 
     def _verifies(self, key_id: str, signature: bytes, statement: bytes) -> bool:

@@ -10,16 +10,27 @@ database always moves first. Faults by name:
     replaced      the end of the chain has no valid signature, or this place held another ledger
     rolled_back   a witness is ahead: this database is older than what was seen
     forked        a witness remembers another line at a place both have
+    deleted       an act that a witness counted is gone
     unknown_key   a signature by a key that is not trusted here
 
-An *accepted* act (a person said: go on from here) overrides witnesses older than itself, and nothing else.
+A *pin* is the id of the ledger this place is known to hold; it objects to every other ledger, whoever signed it.
+
+An *accepted* act (a person said: go on from here) excuses a witness, and the pin behind it, only if all of this holds:
+
+    it is signed, and belongs to the ledger at hand, whose chain contains the very head it accepted;
+    it is newer than the witness: its number is above the count of acts the witness was kept with;
+    it names the witness: the same head, or a later one of the same ledger that was given up with all before it.
+
+So it serves for one replacement. Whatever is seen afterwards counts that act, hence is not excused by it; a history
+that goes back further lacks the accepted head; and a copy of the act in another place names nothing seen there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.ledger.entry import Head
-from app.ledger.signed_head import Act, Keyring, SignedHead
+from app.ledger.hash_chain import GENESIS
+from app.ledger.signed_head import Act, Keyring, Seen, SignedHead
 
 ADVICE: Mapping[str, str] = {
     "truncated": "lines are missing: restore the newest backup that verifies",
@@ -65,7 +76,8 @@ class Evidence:
     """What a look at the database and the witnesses found.
 
     `head` is the stored head and `signed` its signature, if any; `last` the last line there; `digests` the digest
-    of the lines the witnesses name; `pinned` the ledger ids this place was known to hold.
+    of the lines that witnesses and acts name; `pinned` the ledger ids this place was known to hold; `acts` those with a
+    valid signature, of whichever ledger.
     """
 
     head: Head
@@ -76,14 +88,48 @@ class Evidence:
     pinned: frozenset[str] = frozenset()
     acts: Sequence[Act] = ()
 
+    @property
+    def ledger(self) -> str | None:
+        return None if self.signed is None else self.signed.ledger
+
 
 def objections(evidence: Evidence, keyring: Keyring, *, checkpoint: int = 0) -> list[TrustFault]:
     """Every fault, gravest first; none if there is nothing to object to. `checkpoint`: up to where lines were verified."""
     end, signature = _end_of_chain(evidence, checkpoint), _signature(evidence, keyring)
     found = [fault for fault in (end, signature) if fault is not None]
     if evidence.signed is not None and signature is None:
+        found.extend(_moved(evidence, evidence.signed, keyring))
         found.extend(_witnessed(evidence, evidence.signed, keyring))
     return found
+
+
+def newest_act(evidence: Evidence) -> int:
+    """The number of this ledger's last act, 0 before the first."""
+    return max((act.number for act in evidence.acts if act.ledger == evidence.ledger), default=0)
+
+
+def acts_in_force(evidence: Evidence) -> list[Act]:
+    """Acceptances that name what they replace, of a head this very chain contains."""
+    return [
+        act
+        for act in evidence.acts
+        if act.kind == "accepted"
+        and act.replaces is not None
+        and act.ledger == evidence.ledger
+        and _digest_at(evidence, act.head.sequence) == act.head.digest
+    ]
+
+
+def given_up(evidence: Evidence, keyring: Keyring) -> tuple[Seen, ...]:
+    """What accepting the head at hand gives up: every head and ledger known here that it does not go on from."""
+    found = {
+        Seen(witness.signed.ledger, witness.signed.head)
+        for witness in _valid(evidence, keyring)
+        if _conflicts(evidence, witness)
+    }
+    known = {evidence.ledger, *(seen.ledger for seen in found)}
+    found |= {Seen(ledger, GENESIS) for ledger in evidence.pinned if ledger not in known}
+    return tuple(sorted(found, key=lambda seen: (seen.ledger, seen.head.sequence, seen.head.digest)))
 
 
 def _signature(evidence: Evidence, keyring: Keyring) -> TrustFault | None:
@@ -92,11 +138,7 @@ def _signature(evidence: Evidence, keyring: Keyring) -> TrustFault | None:
         if evidence.pinned:
             return TrustFault("replaced", "the head is not signed, and this place held a signed ledger", 0)
         return None
-    if not keyring.vouches(signed):
-        return _not_vouched(evidence, signed, keyring)
-    if evidence.pinned and signed.ledger not in evidence.pinned and not _accepted_after(evidence, keyring, -1):
-        return TrustFault("replaced", f"this place held ledger {min(evidence.pinned)}, not {signed.ledger}", 0)
-    return None
+    return None if keyring.vouches(signed) else _not_vouched(evidence, signed, keyring)
 
 
 def _end_of_chain(evidence: Evidence, checkpoint: int) -> TrustFault | None:
@@ -121,16 +163,41 @@ def _not_vouched(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Tr
     return TrustFault("unknown_key", f"the head is signed by key {signed.key_id}, which is not trusted here", 0)
 
 
+def _moved(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Iterator[TrustFault]:
+    """Another ledger was here. A pin that no witness backs, as anyone may write, yields to one that fits."""
+    valid = _valid(evidence, keyring)
+    for ledger in sorted(evidence.pinned - {signed.ledger}):
+        backing = [witness for witness in valid if witness.signed.ledger == ledger]
+        if backing:
+            excused = all(_excused(evidence, witness) for witness in backing)
+        else:
+            named = {seen.ledger for act in acts_in_force(evidence) for seen in act.replaces or ()}
+            excused = signed.ledger in evidence.pinned or ledger in named
+        if not excused:
+            hint = _nameless(evidence, max((witness.acts for witness in backing), default=0))
+            yield TrustFault("replaced", f"this place held ledger {ledger}, not {signed.ledger}{hint}", 0)
+
+
 def _witnessed(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Iterator[TrustFault]:
+    acts = newest_act(evidence)
     for witness in _valid(evidence, keyring):
-        if witness.signed.ledger != signed.ledger or _accepted_after(evidence, keyring, witness.acts):
+        if witness.signed.ledger != signed.ledger or _excused(evidence, witness):
             continue
-        seen = witness.signed.head
+        seen, hint = witness.signed.head, _nameless(evidence, witness.acts)
         if seen.sequence > signed.head.sequence:
-            detail = f"the database ends at line {signed.head.sequence}, {witness.place} saw line {seen.sequence}"
+            detail = f"the database ends at line {signed.head.sequence}, {witness.place} saw line {seen.sequence}{hint}"
             yield TrustFault("rolled_back", detail, signed.head.sequence, signed.head.sequence + 1)
         elif _contradicts(evidence, witness):
-            yield TrustFault("forked", f"line {seen.sequence} is not the one {witness.place} saw", 0, seen.sequence)
+            detail = f"line {seen.sequence} is not the one {witness.place} saw{hint}"
+            yield TrustFault("forked", detail, 0, seen.sequence)
+        elif witness.acts > acts:
+            yield TrustFault("deleted", f"act {witness.acts}, which {witness.place} counted, is gone", seen.sequence)
+
+
+def _conflicts(evidence: Evidence, witness: Witness) -> bool:
+    if witness.signed.ledger != evidence.ledger:
+        return witness.signed.ledger in evidence.pinned
+    return witness.signed.head.sequence > evidence.head.sequence or _contradicts(evidence, witness)
 
 
 def _contradicts(evidence: Evidence, witness: Witness) -> bool:
@@ -139,11 +206,31 @@ def _contradicts(evidence: Evidence, witness: Witness) -> bool:
     return seen.sequence > 0 and found is not None and found != seen.digest
 
 
+def _digest_at(evidence: Evidence, sequence: int) -> bytes | None:
+    return GENESIS.digest if sequence == 0 else evidence.digests.get(sequence)
+
+
 def _valid(evidence: Evidence, keyring: Keyring) -> list[Witness]:
     return [witness for witness in evidence.witnesses if keyring.vouches(witness.signed)]
 
 
-def _accepted_after(evidence: Evidence, keyring: Keyring, acts: int) -> bool:
-    ledger = None if evidence.signed is None else evidence.signed.ledger
-    later = (act for act in evidence.acts if act.kind == "accepted" and act.number > acts and act.ledger == ledger)
-    return any(keyring.vouches_for_act(act) for act in later)
+def _excused(evidence: Evidence, witness: Witness) -> bool:
+    later = (act for act in acts_in_force(evidence) if act.number > witness.acts)
+    return any(_names(seen, witness.signed) for act in later for seen in act.replaces or ())
+
+
+def _names(seen: Seen, signed: SignedHead) -> bool:
+    """Behind a head that was given up lies only what was given up with it; beside it, at the same line, a stranger."""
+    return seen.ledger == signed.ledger and (seen.head == signed.head or signed.head.sequence < seen.head.sequence)
+
+
+def _nameless(evidence: Evidence, acts: int) -> str:
+    """What to say about an acceptance from before acts named what they replace: it would have been meant for this."""
+    numbers = [
+        act.number
+        for act in evidence.acts
+        if act.kind == "accepted" and act.replaces is None and act.ledger == evidence.ledger and act.number > acts
+    ]
+    if not numbers:
+        return ""
+    return f"; act {max(numbers)} accepted a head without naming what it replaces and counts no more: accept it again"

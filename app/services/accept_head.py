@@ -5,8 +5,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import Conflict, InvalidInput
 from app.ledger.account import account_id
 from app.ledger.entry import Head
+from app.ledger.head_record import ACTS_MAX
 from app.ledger.posting import commit_posting
-from app.ledger.signed_head import Act
+from app.ledger.signed_head import Act, Keyring
+from app.ledger.trust import given_up
+from app.services.ledger_trust import Look, look
 from app.services.runtime import Runtime
 from app.services.shared_samples import forget_samples
 from app.services.verify_lines import sound_or_raise
@@ -24,8 +27,8 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
     """`head` is `sequence:digest`, the database's own: what is accepted is named, never whatever happens to be there.
 
     The chain has to verify by its own rules: lines that were edited, deleted or moved cannot be accepted, only
-    restored. The act is signed, stored, and makes every witness forget what it saw before. Running processes notice
-    within a second.
+    restored. The act is signed and stored, and names every head seen here that is given up for it: it excuses those,
+    once, and nothing else. Running processes notice within a second.
 
     Releases that wait in the accepted past may have been drawn and served in the lost future, and drawing them again
     would be a second look for one charge. So all of them are withdrawn here, in the same transaction, and their charges
@@ -37,13 +40,14 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
             "reason", f"{REASON_LENGTH_MIN} to {REASON_LENGTH_MAX} characters: what happened, who decided"
         )
     await sound_or_raise(runtime)
-    above = await _acts_seen(runtime)
+    found = await look(runtime)
+    above = _acts_seen(found, runtime.notary.keys.trusted)
     key = runtime.notary.keys.signing
     async with runtime.database.write() as connection:
         waiting = await releases.withdraw_unfinished(connection, WITHDRAWN)
         await accounts.lock_accounts(connection, [account_id(release.dataset_id) for release in waiting])
         stored = await read_stored(connection, lock=True)
-        if stored.head != named:
+        if stored.head != named or stored.signed != found.stored.signed:
             raise Conflict(
                 f"the database's head is {stored.head.sequence}:{stored.head.digest.hex()}, not the one named"
             )
@@ -51,7 +55,14 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
         signed = key.sign_head(ledger, stored.head, runtime.clock())
         await sign_stored(connection, signed)
         act = await ledger_heads.record_act(
-            connection, key, "accepted", signed, actor=actor, reason=reason.strip(), above=above
+            connection,
+            key,
+            "accepted",
+            signed,
+            actor=actor,
+            reason=reason.strip(),
+            above=above,
+            replaces=given_up(found.evidence, runtime.notary.keys.trusted),
         )
         for release in waiting:
             await _settle(connection, release, signed.at_us)
@@ -84,11 +95,10 @@ def parse_head(text: str) -> Head:
     return head
 
 
-async def _acts_seen(runtime: Runtime) -> int:
-    async with runtime.database.read() as connection:
-        stored = await read_stored(connection)
-    ledgers = set(await runtime.witnesses.pinned())
-    if stored.signed is not None:
-        ledgers.add(stored.signed.ledger)
-    seen = [witness.acts for ledger in sorted(ledgers) for witness in await runtime.witnesses.seen(ledger)]
-    return max(seen, default=0)
+def _acts_seen(found: Look, keyring: Keyring) -> int:
+    """The largest number an act had, here or where it was counted. Raises Conflict."""
+    counted = [(witness.acts, witness.place) for witness in found.evidence.witnesses if keyring.vouches(witness.signed)]
+    most, place = max([(found.acts, "the database"), *counted])
+    if most + 1 >= ACTS_MAX:
+        raise Conflict(f"{place} counts {most} acts, which nobody made: remove what it remembers of this ledger")
+    return most

@@ -14,7 +14,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.signed_head import SignedHead
-from app.ledger.trust import Evidence, TrustFault, objections
+from app.ledger.trust import Evidence, TrustFault, Witness, acts_in_force, newest_act, objections
 from app.services.runtime import Runtime
 from app.storage import ledger_heads
 from app.storage.ledger_heads import StoredHead, read_stored
@@ -28,9 +28,20 @@ class Look:
     """One look: what was found, what to object to, and how far lines are known to be sound."""
 
     stored: StoredHead
-    acts: int
+    evidence: Evidence
+    acts_stored: int
     checkpoint: SignedHead | None
     faults: Sequence[TrustFault]
+
+    @property
+    def acts(self) -> int:
+        """The number of the ledger's last signed act."""
+        return newest_act(self.evidence)
+
+    @property
+    def accepted(self) -> int:
+        """The newest acceptance in force."""
+        return max((act.number for act in acts_in_force(self.evidence)), default=0)
 
     @property
     def fault(self) -> TrustFault | None:
@@ -38,17 +49,24 @@ class Look:
 
 
 async def look(runtime: Runtime) -> Look:
-    """Signature, end of chain and witnesses; a handful of small reads, whatever the length of the ledger."""
+    """Signature, end of chain and witnesses; a handful of small reads, whatever the length of the ledger.
+
+    What this process itself saw is a witness like the others, so that one rule judges them all.
+    """
     notary, witnesses = runtime.notary, runtime.witnesses
-    pinned = await witnesses.pinned()
+    own = [] if notary.seen is None else [Witness("this process", notary.seen, notary.seen_acts)]
+    pinned = await witnesses.pinned() | {witness.signed.ledger for witness in own}
     async with runtime.database.read() as connection:
         before = await read_stored(connection)
     ledgers = pinned | ({before.signed.ledger} if before.signed is not None else set())
-    seen = [witness for ledger in sorted(ledgers) for witness in await witnesses.seen(ledger)]
+    seen = own + [witness for ledger in sorted(ledgers) for witness in await witnesses.seen(ledger)]
     checkpoint = await _checkpoint(runtime, before)
     async with runtime.database.read() as connection:
         stored = await read_stored(connection)
-        named = [witness.signed.head.sequence for witness in seen]
+        if stored.signed is not None:
+            notary.vouches(stored.signed)  # reads the key files again for a key not met before
+        acts = await ledger_heads.signed_acts(connection, notary.keys.trusted)
+        named = [witness.signed.head.sequence for witness in seen] + [act.head.sequence for act in acts]
         if checkpoint is not None:
             named.append(checkpoint.head.sequence)
         evidence = Evidence(
@@ -58,16 +76,14 @@ async def look(runtime: Runtime) -> Look:
             witnesses=seen,
             digests=await ledger_heads.digests_at(connection, named),
             pinned=pinned,
-            acts=await ledger_heads.list_acts(connection),
+            acts=acts,
         )
-    if stored.signed is not None:
-        notary.vouches(stored.signed)
+        acts_stored = await ledger_heads.count_acts(connection)
     if checkpoint is not None and evidence.digests.get(checkpoint.head.sequence) != checkpoint.head.digest:
         checkpoint = None
     verified = 0 if checkpoint is None else checkpoint.head.sequence
     faults = objections(evidence, notary.keys.trusted, checkpoint=verified)
-    acts = max((act.number for act in evidence.acts), default=0)
-    return Look(stored, acts, checkpoint, faults)
+    return Look(stored, evidence, acts_stored, checkpoint, faults)
 
 
 async def _checkpoint(runtime: Runtime, stored: StoredHead) -> SignedHead | None:
@@ -78,14 +94,14 @@ async def _checkpoint(runtime: Runtime, stored: StoredHead) -> SignedHead | None
     return found if found is not None and runtime.notary.keys.trusted.vouches(found) else None
 
 
-def distrust(runtime: Runtime, fault: TrustFault, acts: int) -> None:
+def distrust(runtime: Runtime, fault: TrustFault, found: Look) -> None:
     """From here on nothing is charged; what is remembered about rights and releases is looked up again.
 
-    `acts`: the last act when the fault was found. Only a later one can lift it.
+    `found`: a look of that time. Only an acceptance it does not know yet can lift the fault.
     """
     if runtime.notary.fault is None:
         log.error("the ledger cannot be trusted", fault=fault.name, detail=fault.detail, trusted=fault.trusted)
-    runtime.notary.distrust(fault, acts)
+    runtime.notary.distrust(fault, acts=found.acts_stored, accepted=found.accepted)
     runtime.rights.forget()
     runtime.warm.clear()
 
@@ -96,12 +112,27 @@ async def witness_head(runtime: Runtime, connection: AsyncConnection) -> None:
     Raises LedgerUntrusted if that head has no valid signature, Unavailable if the disk cannot be written to.
     """
     stored = await read_stored(connection)
-    if stored.signed is None or stored.signed == runtime.notary.seen:
+    signed, seen = stored.signed, runtime.notary.seen
+    if signed is None or signed == seen:
         return
-    if not runtime.notary.vouches(stored.signed):
+    if not runtime.notary.vouches(signed):
         raise untrusted(TrustFault("replaced", "the head has no valid signature", 0))
-    await runtime.witnesses.keep(stored.signed, await ledger_heads.last_act(connection))
-    runtime.notary.saw(stored.signed)
+    if seen is not None and not await goes_on_from(connection, stored, seen):
+        raise untrusted(TrustFault("replaced", f"line {seen.head.sequence} is not the one seen before", 0))
+    acts = await ledger_heads.last_act(connection, runtime.notary.keys.trusted, signed.ledger)
+    await runtime.witnesses.keep(signed, acts)
+    runtime.notary.saw(signed, acts)
+
+
+async def goes_on_from(connection: AsyncConnection, stored: StoredHead, seen: SignedHead) -> bool:
+    """Whether this snapshot has the line seen before, or is too short to tell: a snapshot may be older than what
+    another request saw meanwhile, and never of another ledger or history. One look-up by index."""
+    if stored.signed is None or stored.signed.ledger != seen.ledger:
+        return False
+    if seen.head.sequence == 0 or stored.head.sequence < seen.head.sequence:
+        return True
+    found = await ledger_heads.digests_at(connection, [seen.head.sequence])
+    return found.get(seen.head.sequence) == seen.head.digest
 
 
 async def require_servable(runtime: Runtime, connection: AsyncConnection, release_id: str) -> None:

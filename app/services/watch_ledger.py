@@ -11,7 +11,7 @@ from app.ledger.entry import Head
 from app.ledger.hash_chain import GENESIS
 from app.ledger.signed_head import ActKind, SignedHead
 from app.ledger.trust import TrustFault
-from app.services.ledger_trust import Look, distrust, look
+from app.services.ledger_trust import Look, distrust, goes_on_from, look
 from app.services.runtime import Runtime
 from app.services.verify_lines import AT_START_MAX, verify_all, verify_links
 from app.services.waiting import wait_for_any
@@ -36,14 +36,14 @@ async def check_ledger_on_start(runtime: Runtime) -> None:
     found = await look(runtime)
     fault = found.fault or await _check_lines(runtime, found)
     if fault is not None:
-        distrust(runtime, fault, found.acts)
+        distrust(runtime, fault, found)
         return
     signed = found.stored.signed
     if signed is None:
         await sign_again(runtime, "adopted", "first start with a key: the whole chain was verified")
-    elif signed is not None and signed.key_id != runtime.notary.keys.signing.id:
+    elif signed.key_id != runtime.notary.keys.signing.id:
         await sign_again(runtime, "rotated", f"signed by {signed.key_id} before")
-    await remember_head(runtime)
+    await remember_head(runtime, move=True)
 
 
 async def _check_lines(runtime: Runtime, found: Look) -> TrustFault | None:
@@ -78,20 +78,27 @@ async def sign_again(runtime: Runtime, kind: ActKind, reason: str) -> None:
         signed = own.sign_head(ledger, stored.head, runtime.clock())
         await sign_stored(connection, signed)
         if stored.head != GENESIS:
-            await ledger_heads.record_act(connection, own, kind, signed, actor="start", reason=reason)
+            above = await ledger_heads.last_act(connection, notary.keys.trusted, ledger)
+            await ledger_heads.record_act(connection, own, kind, signed, actor="start", reason=reason, above=above)
     log.info("head signed", kind=kind, sequence=signed.head.sequence, key=own.id)
 
 
-async def remember_head(runtime: Runtime) -> SignedHead | None:
-    """The committed head, if somebody vouches for it, is kept on disk and told to Redis."""
+async def remember_head(runtime: Runtime, *, move: bool = False) -> SignedHead | None:
+    """The committed head, if somebody vouches for it, is kept on disk and told to Redis.
+
+    `move`: a look just found it in order, so witnesses follow it also where an accepted head leads back.
+    """
     async with runtime.database.read() as connection:
-        stored, acts = await read_stored(connection), await ledger_heads.last_act(connection)
-    signed = stored.signed
-    if signed is None or not runtime.notary.vouches(signed):
-        return None
-    await runtime.witnesses.keep(signed, acts)
-    await runtime.witnesses.tell_redis(signed, acts)
-    runtime.notary.saw(signed)
+        signed = (await read_stored(connection)).signed
+        if signed is None or not runtime.notary.vouches(signed):
+            return None
+        acts = await ledger_heads.last_act(connection, runtime.notary.keys.trusted, signed.ledger)
+    if move:
+        await runtime.witnesses.move(signed, acts)
+    else:
+        await runtime.witnesses.keep(signed, acts)
+        await runtime.witnesses.tell_redis(signed, acts)
+    runtime.notary.saw(signed, acts)
     return signed
 
 
@@ -122,50 +129,50 @@ async def tick(runtime: Runtime, *, full: bool = False) -> bool:
     """
     notary, seen = runtime.notary, runtime.notary.seen
     async with runtime.database.read() as connection:
-        stored, acts = await read_stored(connection), await ledger_heads.last_act(connection)
+        stored, stored_acts = await read_stored(connection), await ledger_heads.count_acts(connection)
+        signed = stored.signed
+        unvouched = signed is not None and not notary.vouches(signed)
+        moved = signed is not None and signed != seen
+        strange = seen is not None and moved and not await goes_on_from(connection, stored, seen)
+        acts = 0
+        if moved and signed is not None:
+            acts = await ledger_heads.last_act(connection, notary.keys.trusted, signed.ledger)
     if notary.fault is None and notary.suspicion is not None:
-        distrust(runtime, notary.suspicion, acts)
+        distrust(runtime, notary.suspicion, await look(runtime))
         return True
     if notary.fault is not None:
-        if acts > notary.fault_acts:
-            await _look_again(runtime)
-            return True
-        return False
-    signed = stored.signed
-    moved_back = seen is not None and (signed is None or signed.head.sequence < seen.head.sequence)
-    unvouched = signed is not None and not notary.vouches(signed)
-    if full or moved_back or unvouched:
+        if stored_acts == notary.fault_acts:
+            return False
         await _look_again(runtime)
         return True
-    if signed is not None and signed != seen:
+    moved_back = seen is not None and (signed is None or signed.head.sequence < seen.head.sequence)
+    if full or moved_back or unvouched or strange:
+        await _look_again(runtime)
+        return True
+    if moved and signed is not None:
         await runtime.witnesses.keep(signed, acts)
         await runtime.witnesses.tell_redis(signed, acts)
-        notary.saw(signed)
+        notary.saw(signed, acts)
     return False
 
 
 async def _look_again(runtime: Runtime) -> None:
     """A fault stays until a person accepted a head after it was found, or the process starts anew."""
-    notary, seen = runtime.notary, runtime.notary.seen
+    notary = runtime.notary
     found = await look(runtime)
-    if notary.fault is not None and found.acts > notary.fault_acts:
-        passed = await verify_all(runtime.database)
-        fault = found.fault or passed.fault
-        if fault is None:
-            log.warning("trusting the ledger again after a head was accepted", sequence=passed.head.sequence)
-            notary.trust_again()
-            runtime.rights.forget()
-    else:
-        fault = found.fault
-        if fault is None and seen is not None and found.stored.head.sequence < seen.head.sequence:
-            detail = f"the database went back from line {seen.head.sequence} to {found.stored.head.sequence}"
-            fault = TrustFault("rolled_back", detail, found.stored.head.sequence)
-    if fault is not None and notary.fault is None:
-        distrust(runtime, fault, found.acts)
-    elif fault is not None:
-        notary.fault_acts = found.acts  # that act lifted nothing: the next one is waited for, not this one tried again
     if notary.fault is None:
-        await remember_head(runtime)
+        if found.fault is not None:
+            distrust(runtime, found.fault, found)
+    else:
+        notary.fault_acts = found.acts_stored  # what lifts nothing now is not tried again: the next act is waited for
+        if found.accepted > notary.fault_accepted:
+            passed = await verify_all(runtime.database)
+            if found.fault is None and passed.fault is None:
+                log.warning("trusting the ledger again after a head was accepted", sequence=passed.head.sequence)
+                notary.trust_again()
+                runtime.rights.forget()
+    if notary.fault is None:
+        await remember_head(runtime, move=True)
 
 
 async def _go_through(runtime: Runtime) -> None:
@@ -176,8 +183,7 @@ async def _go_through(runtime: Runtime) -> None:
             if runtime.notary.fault is None:
                 passed = await verify_all(runtime.database, gentle=True)
                 if passed.fault is not None:
-                    async with runtime.database.read() as connection:
-                        distrust(runtime, passed.fault, await ledger_heads.last_act(connection))
+                    distrust(runtime, passed.fault, await look(runtime))
                 else:
                     await _keep_checkpoint(runtime, passed.head.sequence, passed.head.digest)
         except Unavailable:

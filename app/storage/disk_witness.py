@@ -33,6 +33,11 @@ def place_of(url: URL) -> str:
     return hashlib.sha256(address.encode()).hexdigest()[:24]
 
 
+def is_newer(found: tuple[int, int], known: tuple[int, int], back: bool) -> bool:
+    """Both are (acts, sequence). Only `back` lets the sequence fall."""
+    return found > known and (back or found[1] >= known[1])
+
+
 class DiskWitness:
     """All methods block, briefly: run them in a thread."""
 
@@ -48,8 +53,10 @@ class DiskWitness:
             return None if body is None else str(json.loads(body)["ledger"]).encode().decode()
         return None
 
-    def pin(self, place: str, ledger: str) -> None:
-        if self.pinned(place) != ledger:
+    def pin(self, place: str, ledger: str, *, back: bool = False) -> None:
+        """Another ledger's place is taken only by whoever just compared both."""
+        known = self.pinned(place)
+        if known is None or (back and known != ledger):
             self._write(f"place-{place}.json", json.dumps({"ledger": ledger}).encode())
 
     def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
@@ -57,13 +64,16 @@ class DiskWitness:
         body = self._read(_named("head", ledger))
         return None if body is None else decode_witness(body, ledger)
 
-    def advance(self, signed: SignedHead, acts: int) -> None:
-        """Keep it unless a newer one is kept: by acts first, since an accepted head may lie behind."""
+    def advance(self, signed: SignedHead, acts: int, *, back: bool = False) -> None:
+        """Keep it if it is further on, and counts no fewer acts, than what is kept.
+
+        `back`: acts decide first, since an accepted head may lie behind. For whoever just compared both.
+        """
         name = _named("head", signed.ledger)
         with self._locked():
             body = self._read(name)
             known = None if body is None else decode_witness(body, signed.ledger)
-            if known is None or (acts, signed.head.sequence) > (known[1], known[0].head.sequence):
+            if known is None or is_newer((acts, signed.head.sequence), (known[1], known[0].head.sequence), back):
                 self._write(name, encode_witness(signed, acts))
 
     def checkpoint(self, ledger: str) -> SignedHead | None:

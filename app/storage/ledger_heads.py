@@ -1,15 +1,19 @@
 """The head's row, with its signature, and the acts beside the chain."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.ledger.canonical import canonical_json
 from app.ledger.entry import Head
 from app.ledger.hash_chain import GENESIS
-from app.ledger.signed_head import Act, ActKind, SignedHead, SigningKey
+from app.ledger.head_record import act_of_fields, seen_fields
+from app.ledger.signed_head import Act, ActKind, Keyring, Seen, SignedHead, SigningKey
 from app.storage.tables import ledger_acts, ledger_entries, ledger_head
 
 
@@ -70,13 +74,25 @@ async def committed_at(connection: AsyncConnection, release_id: str) -> int | No
 
 
 async def list_acts(connection: AsyncConnection) -> list[Act]:
+    """As stored, whoever signed them; rows that no act could have been read from are nobody's."""
     rows = await connection.execute(select(ledger_acts).order_by(ledger_acts.c.number))
-    return [_act(row) for row in rows]
+    return [act for act in map(_act, rows) if act is not None]
 
 
-async def last_act(connection: AsyncConnection) -> int:
-    """The number of the last act, 0 before the first."""
-    return int((await connection.execute(select(func.coalesce(func.max(ledger_acts.c.number), 0)))).scalar_one())
+async def signed_acts(connection: AsyncConnection, keyring: Keyring) -> list[Act]:
+    """The acts that count: their numbers move witnesses, so anybody's row in that table must not."""
+    return [act for act in await list_acts(connection) if keyring.vouches_for_act(act)]
+
+
+async def last_act(connection: AsyncConnection, keyring: Keyring, ledger: str) -> int:
+    """The number of a ledger's last signed act, 0 before the first."""
+    acts = await signed_acts(connection, keyring)
+    return max((act.number for act in acts if act.ledger == ledger), default=0)
+
+
+async def count_acts(connection: AsyncConnection) -> int:
+    """Signed or not: a sign that somebody did something, cheap enough for every second."""
+    return int((await connection.execute(select(func.count()).select_from(ledger_acts))).scalar_one())
 
 
 async def record_act(
@@ -88,13 +104,18 @@ async def record_act(
     actor: str,
     reason: str,
     above: int = 0,
+    replaces: tuple[Seen, ...] | None = None,
 ) -> Act:
     """In the transaction that holds the head's lock, so that numbers only grow.
 
-    `above`: the largest number known from elsewhere. A restored database may have forgotten acts of its own.
+    `above`: the largest number of a signed act, here or where it was seen: a restored database may have forgotten acts
+    of its own. A row that nobody signed only takes the number it stands on.
     """
-    number = max(await last_act(connection), above) + 1
-    act = key.sign_act(number, kind, signed.ledger, signed.head, actor=actor, reason=reason, at_us=signed.at_us)
+    taken = set((await connection.execute(select(ledger_acts.c.number).where(ledger_acts.c.number > above))).scalars())
+    number = next(free for free in count(above + 1) if free not in taken)
+    act = key.sign_act(
+        number, kind, signed.ledger, signed.head, actor=actor, reason=reason, at_us=signed.at_us, replaces=replaces
+    )
     await connection.execute(
         insert(ledger_acts).values(
             number=act.number,
@@ -107,12 +128,17 @@ async def record_act(
             at_us=act.at_us,
             key_id=act.key_id,
             signature=act.signature,
+            replaces=None if act.replaces is None else canonical_json(seen_fields(act.replaces)),
         )
     )
     return act
 
 
-def _act(row: Row[Any]) -> Act:
-    head = Head(row.sequence, bytes(row.digest))
-    signature = bytes(row.signature)
-    return Act(row.number, row.kind, row.ledger_id, head, row.actor, row.reason, row.at_us, row.key_id, signature)
+def _act(row: Row[Any]) -> Act | None:
+    fields: dict[str, Any] = {**row._mapping, "ledger": row.ledger_id}
+    try:
+        fields |= {"digest": bytes(row.digest).hex(), "signature": bytes(row.signature).hex()}
+        named = fields.pop("replaces")
+        return act_of_fields(fields if named is None else fields | {"replaces": json.loads(named)})
+    except (TypeError, ValueError, RecursionError):
+        return None

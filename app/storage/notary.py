@@ -27,8 +27,10 @@ class Notary:
         self._load = keys
         self.keys = keys()
         self.seen: SignedHead | None = None
+        self.seen_acts = 0
         self.fault: TrustFault | None = None
         self.fault_acts = 0
+        self.fault_accepted = 0
         self.suspicion: TrustFault | None = None
         self.pinned: frozenset[str] = frozenset()
         self._good: SignedHead | None = None
@@ -38,8 +40,9 @@ class Notary:
         if self.fault is not None:
             raise untrusted(self.fault)
 
-    def distrust(self, fault: TrustFault, acts: int) -> None:
-        self.fault, self.fault_acts = fault, acts
+    def distrust(self, fault: TrustFault, *, acts: int, accepted: int) -> None:
+        """`acts`: how many the database held then; `accepted`: the newest acceptance in force."""
+        self.fault, self.fault_acts, self.fault_accepted = fault, acts, accepted
 
     def suspect(self, fault: TrustFault) -> None:
         """Found in the middle of a transaction, which ends with it. The watch makes it a fault within a second."""
@@ -65,10 +68,10 @@ class Notary:
         """Another process may have changed the key files."""
         self.keys = self._load()
 
-    def saw(self, signed: SignedHead) -> None:
-        """A committed head with a good signature. Only forward."""
+    def saw(self, signed: SignedHead, acts: int) -> None:
+        """A committed head with a good signature, and how many acts there were then. Only forward."""
         if self.seen is None or signed.head.sequence > self.seen.head.sequence:
-            self.seen = signed
+            self.seen, self.seen_acts = signed, acts
 
     def check_continues(self, stored: StoredHead) -> None:
         """Raises LedgerUntrusted unless the head may get another line."""
@@ -81,6 +84,8 @@ class Notary:
         if not self.vouches(signed):
             name = "replaced" if signed.key_id in self.keys.trusted else "unknown_key"
             raise untrusted(TrustFault(name, "the head has no valid signature", 0))
+        if seen is not None and signed.ledger != seen.ledger:
+            raise untrusted(TrustFault("replaced", f"this was ledger {seen.ledger}, not {signed.ledger}", 0))
         if seen is not None and signed.head.sequence < seen.head.sequence:
             detail = f"the database went back from line {seen.head.sequence} to {signed.head.sequence}"
             raise untrusted(TrustFault("rolled_back", detail, signed.head.sequence))

@@ -1,6 +1,6 @@
 """The last head seen, in Redis: a witness on another machine. Soft like every use of Redis, and only forward.
 
-A script compares and replaces in one step, so processes that race leave the newer head: by acts, then by sequence.
+A script compares and replaces in one step, so processes that race leave the newer head.
 Keys live a quarter of a year after their last use. Redis lost or emptied is a witness lost, never a false alarm.
 """
 
@@ -23,7 +23,8 @@ _ADVANCE = """
 local acts, sequence = tonumber(ARGV[1]), tonumber(ARGV[2])
 local known = redis.call('HMGET', KEYS[1], 'acts', 'sequence')
 local known_acts, known_sequence = tonumber(known[1]), tonumber(known[2])
-if not known_acts or not known_sequence or acts > known_acts
+if not known_acts or not known_sequence
+   or (acts > known_acts and (ARGV[5] == '1' or sequence >= known_sequence))
    or (acts == known_acts and sequence > known_sequence) then
   redis.call('HSET', KEYS[1], 'acts', ARGV[1], 'sequence', ARGV[2], 'body', ARGV[3])
 end
@@ -48,16 +49,22 @@ class RedisWitness:
         found = await self._softly(self._client.get(self._key("place", place)))
         return found.decode(errors="replace") if isinstance(found, bytes) else None
 
-    async def pin(self, place: str, ledger: str) -> None:
-        await self._softly(self._client.set(self._key("place", place), ledger, ex=LIFETIME_S))
+    async def pin(self, place: str, ledger: str, *, back: bool = False) -> None:
+        """Another ledger's place is taken only by whoever just compared both; its own lives on."""
+        key = self._key("place", place)
+        if back or await self.pinned(place) == ledger:
+            await self._softly(self._client.set(key, ledger, ex=LIFETIME_S))
+        else:
+            await self._softly(self._client.set(key, ledger, ex=LIFETIME_S, nx=True))
 
     async def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
         found = await self._softly(self._client.hget(self._key("head", ledger), "body"))
         return decode_witness(found, ledger) if isinstance(found, bytes) else None
 
-    async def advance(self, signed: SignedHead, acts: int) -> None:
+    async def advance(self, signed: SignedHead, acts: int, *, back: bool = False) -> None:
         key, body = self._key("head", signed.ledger), encode_witness(signed, acts)
-        await self._softly(self._client.eval(_ADVANCE, 1, key, acts, signed.head.sequence, body, LIFETIME_S))
+        sequence = signed.head.sequence
+        await self._softly(self._client.eval(_ADVANCE, 1, key, acts, sequence, body, LIFETIME_S, int(back)))
 
     async def close(self) -> None:
         await self._softly(self._client.aclose())

@@ -212,6 +212,7 @@ ledger_acts = Table(
     Column("at_us", BigInteger, nullable=False),
     Column("key_id", Text, nullable=False),
     Column("signature", LargeBinary, nullable=False),
+    Column("replaces", Text),
     _one_of("kind", ACT_KINDS),
     CheckConstraint("number > 0", name="number_positive"),
     CheckConstraint("length(signature) = 64", name="signature_is_ed25519"),

@@ -43,7 +43,10 @@ class Witnesses:
         return found
 
     async def keep(self, signed: SignedHead, acts: int) -> None:
-        """On disk, synced, when this returns. Callers that come together share one write. Raises Unavailable."""
+        """On disk, synced, when this returns, unless what is there is further on or another ledger's.
+
+        Callers that come together share one write. Raises Unavailable.
+        """
         mark = (signed.ledger, acts, signed.head.sequence)
         if self._covers(mark):
             return
@@ -51,7 +54,7 @@ class Witnesses:
             if self._covers(mark):
                 return
             try:
-                await asyncio.to_thread(self._keep_on_disk, signed, acts)
+                await asyncio.to_thread(self._keep_on_disk, signed, acts, False)
             except OSError:
                 raise Unavailable("the data directory cannot be written to") from None
             self.kept = mark
@@ -63,10 +66,17 @@ class Witnesses:
             await self.redis.advance(signed, acts)
 
     async def move(self, signed: SignedHead, acts: int) -> None:
-        """After a head was accepted by hand: this place holds this ledger from here on, wherever it ends."""
-        self.kept = None
-        await self.keep(signed, acts)
-        await self.tell_redis(signed, acts)
+        """This place holds this ledger from here on, wherever it ends: after a head was accepted by hand, or found to be
+        in order with everything that was seen before, acts included. Raises Unavailable."""
+        async with self._lock:
+            try:
+                await asyncio.to_thread(self._keep_on_disk, signed, acts, True)
+            except OSError:
+                raise Unavailable("the data directory cannot be written to") from None
+            self.kept = (signed.ledger, acts, signed.head.sequence)
+        if self.redis is not None:
+            await self.redis.pin(self.place, signed.ledger, back=True)
+            await self.redis.advance(signed, acts, back=True)
 
     async def close(self) -> None:
         if self.redis is not None:
@@ -76,9 +86,9 @@ class Witnesses:
         kept = self.kept
         return kept is not None and kept[0] == mark[0] and kept[1:] >= mark[1:]
 
-    def _keep_on_disk(self, signed: SignedHead, acts: int) -> None:
-        self.disk.pin(self.place, signed.ledger)
-        self.disk.advance(signed, acts)
+    def _keep_on_disk(self, signed: SignedHead, acts: int, back: bool) -> None:
+        self.disk.pin(self.place, signed.ledger, back=back)
+        self.disk.advance(signed, acts, back=back)
 
 
 def open_witnesses(data_dir: Path, url: URL, redis_url: str | None) -> Witnesses:

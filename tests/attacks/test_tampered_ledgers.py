@@ -2,13 +2,9 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,91 +17,23 @@ from app.services.read_ledger import read_head
 from app.services.recover import recover_on_start
 from app.services.run_release import run_next_release
 from app.services.run_worker import run_worker
-from app.services.runtime import Runtime
 from app.services.verify_lines import Pass, verify_all, verify_links
 from app.services.watch_ledger import check_ledger_on_start, remember_head, tick
-from app.settings import Settings
 from app.storage import ledger_book
 from app.storage.engine import Database
 from app.storage.ledger_heads import read_stored, record_act
 from tests.attacks import tampering
+from tests.attacks.past import REASON, Past, behind_its_back, bring_back, charging, started, verification
 from tests.conftest import Backend
 from tests.services.world import (
     QUESTION,
-    Person,
     World,
     kinds_of,
     new_world,
-    over_http,
-    release_spec,
     services,
     settings_for,
     upload_files,
 )
-
-REASON = "the disk died; the board decided to go on from the newest backup"
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A ledger with a release, a buyer and a second release, whose head was seen; and its state in between."""
-
-    settings: Settings
-    boss: Person
-    buyer: Person
-    dataset: str
-    old_release: str
-    new_release: str
-    yesterday: tampering.Rows
-
-
-@pytest.fixture
-async def past(settings: Settings) -> Past:
-    async with services(settings) as runtime:
-        await check_ledger_on_start(runtime)
-        world = await new_world(runtime)
-        dataset = await world.dataset()
-        old = await world.published(dataset, samples=5)
-        buyer = await world.buyer(dataset, old, 3)
-        await remember_head(runtime)
-        yesterday = await tampering.backup(runtime.database)
-        new = await world.published(dataset, samples=4)
-        await remember_head(runtime)
-    return Past(settings, world.boss, buyer, dataset, old, new, yesterday)
-
-
-@asynccontextmanager
-async def started(past: Past) -> AsyncIterator[tuple[Runtime, httpx.AsyncClient]]:
-    async with services(past.settings) as runtime:
-        await check_ledger_on_start(runtime)
-        async with over_http(runtime) as client:
-            yield runtime, client
-
-
-async def behind_its_back(past: Past, *steps: Callable[[AsyncConnection], Awaitable[Any]]) -> None:
-    database = Database.open(past.settings.database_url)
-    await tampering.tampered(database, *steps)
-    await database.dispose()
-
-
-async def bring_back(past: Past, rows: tampering.Rows) -> None:
-    database = Database.open(past.settings.database_url)
-    await tampering.restore(database, rows)
-    await database.dispose()
-
-
-async def verification(client: httpx.AsyncClient, past: Past) -> dict[str, Any]:
-    answer = await client.post("/v1/ledger/verify", headers=past.boss.headers)
-    assert answer.status_code == 200
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-async def charging(client: httpx.AsyncClient, past: Past) -> httpx.Response:
-    return await client.post(
-        f"/v1/datasets/{past.dataset}/releases", json=release_spec(samples=2), headers=past.boss.headers
-    )
-
 
 TAMPERINGS = {
     "edited": tampering.edit,
@@ -319,7 +247,7 @@ async def test_an_act_that_lifts_nothing_is_looked_at_once(past: Past, monkeypat
             stored = await read_stored(connection, lock=True)
             assert stored.signed is not None
             key = runtime.notary.keys.signing
-            await record_act(connection, key, "rotated", stored.signed, actor="ops", reason=REASON)
+            await record_act(connection, key, "accepted", stored.signed, actor="ops", reason=REASON, replaces=())
         monkeypatch.setattr(watch_ledger, "verify_all", counted)
         for _ in range(3):
             await tick(runtime)

@@ -195,22 +195,23 @@ async def test_a_head_seen_by_a_request_in_the_middle_of_a_look_raises_no_alarm(
     await check_ledger_on_start(runtime)
     await world.published(await world.dataset(), samples=3)
     await tick(runtime)
-    reading, listing = ledger_heads.last_act, ledger_heads.list_acts
+    reading, listing = ledger_heads.count_acts, ledger_heads.list_acts
 
     async def charged_meanwhile(name: str) -> None:
         await world.dataset(name)
         async with runtime.database.read() as connection:
             stored = await ledger_heads.read_stored(connection)
         assert stored.signed is not None
-        runtime.notary.saw(stored.signed)
+        runtime.notary.saw(stored.signed, 0)
 
     async def slow_list(connection: Any) -> Any:
+        monkeypatch.setattr(ledger_heads, "list_acts", listing)
         found = await listing(connection)
         await charged_meanwhile("during the look")
         return found
 
     async def slow_count(connection: Any) -> int:
-        monkeypatch.setattr(ledger_heads, "last_act", reading)
+        monkeypatch.setattr(ledger_heads, "count_acts", reading)
         found = await reading(connection)
         await charged_meanwhile("during the tick")
         return found
@@ -218,7 +219,6 @@ async def test_a_head_seen_by_a_request_in_the_middle_of_a_look_raises_no_alarm(
     monkeypatch.setattr(ledger_heads, "list_acts", slow_list)
     await tick(runtime, full=True)
     assert runtime.notary.fault is None
-    monkeypatch.setattr(ledger_heads, "list_acts", listing)
-    monkeypatch.setattr(ledger_heads, "last_act", slow_count)
+    monkeypatch.setattr(ledger_heads, "count_acts", slow_count)
     assert not await tick(runtime), "nothing went back, so nothing calls for a whole look"
     assert runtime.notary.fault is None

@@ -115,7 +115,7 @@ DAMAGES: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     "something after the head": (lambda lines: [*lines, lines[-2]], "malformed"),
     "no header": (lambda lines: lines[1:], "malformed"),
     "nothing": (lambda _: [], "malformed"),
-    "an unknown version": (_changed(0, version=2), "malformed"),
+    "an unknown version": (_changed(0, version=3), "malformed"),
     "an unknown field": (_changed(2, bonus=1), "malformed"),
     "a short vector": (_changed(2, amounts=[1, 2, 3]), "malformed"),
     "a huge amount": (_changed(2, amounts=[2**63] + [0] * 45), "malformed"),

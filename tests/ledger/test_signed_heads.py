@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from app.errors import InvalidInput
 from app.ledger.entry import Head
+from app.ledger.hash_chain import GENESIS
 from app.ledger.head_record import (
     act_fields,
     act_of_fields,
@@ -17,7 +18,17 @@ from app.ledger.head_record import (
     head_fields,
     head_of_fields,
 )
-from app.ledger.signed_head import Keyring, SignedHead, SigningKey, head_statement, key_id_of, parse_public_key
+from app.ledger.signed_head import (
+    Act,
+    Keyring,
+    Seen,
+    SignedHead,
+    SigningKey,
+    act_statement,
+    head_statement,
+    key_id_of,
+    parse_public_key,
+)
 from app.ledger.trust import Evidence, Witness, objections
 from app.storage.disk_witness import DiskWitness
 
@@ -70,9 +81,28 @@ def test_an_act_does_not_pass_for_a_head() -> None:
     assert not RING.vouches(SignedHead("led_a", HEADS[7], 1_007, KEY.id, act.signature))
 
 
+def test_what_an_act_replaces_is_part_of_what_is_signed() -> None:
+    """Built by hand for version 2; an act that names nothing yet keeps the statement it always had."""
+    parts = [
+        b"postern/ledger/act", struct.pack(">q", 2), b"led_a", struct.pack(">q", 4), b"accepted", struct.pack(">q", 7),
+        bytes([7]) * 32, b"ops", b"because", struct.pack(">q", 5), b"led_b", struct.pack(">q", 3), bytes([3]) * 32,
+    ]  # fmt: skip
+    statement = b"".join(struct.pack(">I", len(part)) + part for part in parts)
+    replaces = (Seen("led_b", HEADS[3]),)
+    assert act_statement(4, "accepted", "led_a", HEADS[7], "ops", "because", 5, replaces) == statement
+    act = KEY.sign_act(4, "accepted", "led_a", HEADS[7], actor="ops", reason="because", at_us=5, replaces=replaces)
+    assert RING.vouches_for_act(act)
+    for changed in (None, (), (Seen("led_b", HEADS[4]),), (*replaces, *replaces)):
+        assert not RING.vouches_for_act(replace(act, replaces=changed))
+
+
 def test_written_forms_come_back_and_damaged_ones_do_not() -> None:
     act = KEY.sign_act(3, "rotated", "led_a", HEADS[2], actor="ops", reason="yearly", at_us=5)
     assert act_of_fields(act_fields(act)) == act
+    naming = replace(act, replaces=(Seen("led_b", HEADS[1]), Seen("led_c", HEADS[0])))
+    assert act_of_fields(act_fields(naming)) == naming
+    assert act_of_fields(act_fields(naming) | {"replaces": {}}) is None
+    assert act_of_fields(act_fields(naming) | {"replaces": [1]}) is None
     assert decode_witness(encode_witness(SIGNED[4], 3), SIGNED[4].ledger) == (SIGNED[4], 3)
     whole = head_fields(SIGNED[4])
     assert head_of_fields(whole) == SIGNED[4]
@@ -104,7 +134,24 @@ def saw(at: int, acts: int = 0, signed: SignedHead | None = None) -> Witness:
 FOREIGN = OTHER.sign_head("led_a", HEADS[9], 1)
 REWRITTEN = Head(9, b"z" * 32)
 FORKED = KEY.sign_head("led_a", Head(5, b"y" * 32), 1)
-ACCEPTED = KEY.sign_act(4, "accepted", "led_a", HEADS[9], actor="ops", reason="decided", at_us=1)
+MOVED = KEY.sign_head("led_b", HEADS[9], 1)
+
+
+def accepted(*replaces: Seen, number: int = 4, ledger: str = "led_a", head: Head = HEADS[9]) -> Act:
+    return KEY.sign_act(
+        number, "accepted", ledger, head, actor="ops", reason="decided", at_us=1, replaces=tuple(replaces)
+    )
+
+
+def moved(*acts: Act, **changes: object) -> Evidence:
+    """Ledger led_b stands where led_a was seen at line 11."""
+    return evidence(signed=MOVED, **({"witnesses": [saw(11)], "acts": acts} | changes))
+
+
+GIVEN_UP = Seen("led_a", HEADS[11])
+ACCEPTED = accepted(GIVEN_UP)
+NAMELESS = KEY.sign_act(4, "accepted", "led_a", HEADS[9], actor="ops", reason="decided", at_us=1)
+OVER = accepted(GIVEN_UP, ledger="led_b")
 SITUATIONS: dict[str, tuple[Evidence, list[str]]] = {
     "nothing known yet": (evidence(pinned=frozenset()), []),
     "the witness agrees": (evidence(witnesses=[saw(9)]), []),
@@ -137,14 +184,49 @@ SITUATIONS: dict[str, tuple[Evidence, list[str]]] = {
     ),
     "accepted after the witness": (evidence(witnesses=[saw(11, acts=3)], acts=[ACCEPTED]), []),
     "accepted before the witness": (evidence(witnesses=[saw(11, acts=4)], acts=[ACCEPTED]), ["rolled_back"]),
-    "an acceptance somebody else signed": (
-        evidence(witnesses=[saw(11)], acts=[replace(ACCEPTED, reason="forged")]),
+    "accepted, naming a later line than this witness saw": (evidence(witnesses=[saw(10)], acts=[ACCEPTED]), []),
+    "accepted, naming an earlier line than this witness saw": (
+        evidence(witnesses=[saw(11)], acts=[accepted(Seen("led_a", HEADS[10]))]),
         ["rolled_back"],
     ),
-    "an acceptance of another ledger": (
-        evidence(witnesses=[saw(11)], acts=[replace(ACCEPTED, ledger="led_b")]),
+    "accepted, naming another line at the same place": (
+        evidence(witnesses=[saw(11)], acts=[accepted(Seen("led_a", Head(11, b"y" * 32)))]),
         ["rolled_back"],
     ),
+    "accepted, naming a line of another ledger": (
+        evidence(witnesses=[saw(11)], acts=[accepted(Seen("led_b", HEADS[11]))]),
+        ["rolled_back"],
+    ),
+    "accepted without naming anything": (evidence(witnesses=[saw(11)], acts=[accepted()]), ["rolled_back"]),
+    "accepted before acts named anything": (evidence(witnesses=[saw(11)], acts=[NAMELESS]), ["rolled_back"]),
+    "accepted, of a head this chain lacks": (
+        evidence(witnesses=[saw(11)], acts=[accepted(GIVEN_UP, head=Head(8, b"y" * 32))]),
+        ["rolled_back"],
+    ),
+    "rolled back behind the accepted head": (
+        evidence(5, witnesses=[saw(11)], acts=[ACCEPTED], digests={5: HEADS[5].digest}),
+        ["rolled_back"],
+    ),
+    "an acceptance of another ledger": (evidence(witnesses=[saw(11)], acts=[OVER]), ["rolled_back"]),
+    "an accepted fork": (
+        evidence(witnesses=[saw(5, signed=FORKED)], acts=[accepted(Seen("led_a", FORKED.head))]),
+        [],
+    ),
+    "a witness counted more acts": (evidence(witnesses=[saw(9, acts=5)], acts=[ACCEPTED]), ["deleted"]),
+    "moved, accepted": (moved(OVER), []),
+    "moved, accepted before the witness": (moved(OVER, witnesses=[saw(11, acts=4)]), ["replaced"]),
+    "moved, accepted over less than was seen": (
+        moved(accepted(Seen("led_a", HEADS[10]), ledger="led_b")),
+        ["replaced"],
+    ),
+    "moved, accepted for another reason": (moved(accepted(ledger="led_b")), ["replaced"]),
+    "moved, accepted by the ledger that was left": (moved(ACCEPTED), ["replaced"]),
+    "moved, and another place agrees": (moved(pinned=frozenset({"led_a", "led_b"})), ["replaced"]),
+    "moved where nothing was seen, accepted": (
+        moved(accepted(Seen("led_a", GENESIS), ledger="led_b"), witnesses=[]),
+        [],
+    ),
+    "a pin that nobody signed beside the true one": (evidence(pinned=frozenset({"led_a", "led_junk"})), []),
     "cut short and rolled back": (evidence(last=HEADS[7], witnesses=[saw(11)]), ["truncated", "rolled_back"]),
 }
 
