@@ -45,7 +45,7 @@ test-faults: setup ## Play 200 rounds of faults and 1,000 sequences an engine (F
 	@seed=$${FAULT_SEED:-$$(date +%s)}; echo "FAULT_SEED=$$seed"; \
 	POSTERN_FAULT_ROUNDS=$${POSTERN_FAULT_ROUNDS:-200} POSTERN_FAULT_SEED=$$seed \
 	POSTERN_FAULT_SEQUENCES=$${POSTERN_FAULT_SEQUENCES:-1000} \
-	$(BIN)/pytest -n 2 -q -rP tests/faults tests/end_to_end/test_charges_from_eight_processes.py --hypothesis-seed=$$seed $(ARGS)
+	$(BIN)/pytest -n 2 -q -rP tests/faults tests/end_to_end/test_charges_from_eight_processes.py $(ARGS)
 
 lint: setup ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
@@ -69,11 +69,8 @@ openapi-drift: setup
 	diff -u openapi/openapi.json "$$fresh/openapi.json" || \
 	{ echo "openapi/openapi.json is not what the application says: run 'make openapi'" >&2; exit 1; }
 
-bench: setup ## Run every benchmark in benchmarks/, one after the other
-	@set -e; for file in benchmarks/bench_*.py; do \
-	  test -e "$$file" || { echo "no benchmarks/bench_*.py in this version" >&2; exit 1; }; \
-	  $(BIN)/python "$$file" $(ARGS); \
-	done
+bench: setup ## Run every benchmark, one after the other, and refresh docs/benchmarks.md (ARGS="accuracy" for one)
+	$(BIN)/python -m benchmarks.run_all $(ARGS)
 
 check: lint types openapi-drift ## Everything the build checks: lint, types, specification, whole suite
 	@$(MAKE) --no-print-directory test
