@@ -24,9 +24,9 @@ def write_csv(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> None:
     """Every value as the shortest decimal that reads back as the same double."""
     file.write(f"{RECEIPT_MARK}{_one_line(receipt)}\n".encode("ascii"))
     file.write((",".join(map(_quoted, draws.names)) + "\n").encode())
-    for piece in draws.rows():
+    for rows in draws.lists():
         # [[1.5,2.5],[3.5,4.5]] → 1.5,2.5 and 3.5,4.5: there is no other text in it.
-        file.write(_encode(piece.tolist())[2:-2].replace(b"],[", b"\n") + b"\n")
+        file.write(_encode(rows)[2:-2].replace(b"],[", b"\n") + b"\n")
 
 
 def _one_line(receipt: Mapping[str, Any]) -> str:

@@ -13,7 +13,9 @@ from app.core.families import Parameter
 from app.errors import InvalidInput
 
 VALUES_PER_CHUNK = 2**18
-"""What is turned into rows at a time: two megabytes as numbers, some ten as text and Python objects."""
+"""What is turned into rows at a time: two megabytes."""
+VALUES_AT_ONCE = 2**13
+"""What is turned into text at a time: other threads wait meanwhile, the one that serves everyone among them."""
 PARAMETERS_NAMED_MAX = 1_000
 
 _FLOAT = np.dtype("<f8")
@@ -63,6 +65,13 @@ class Draws:
             piece = columns[:, start : start + step]
             chosen = piece if self.indices is None else piece[list(self.indices)]
             yield np.ascontiguousarray(chosen.T, _FLOAT)
+
+    def lists(self) -> Iterator[list[list[float]]]:
+        """The same rows as Python's numbers, a few thousand at a time or one row."""
+        step = max(1, VALUES_AT_ONCE // self.width)
+        for piece in self.rows():
+            for start in range(0, len(piece), step):
+                yield piece[start : start + step].tolist()
 
     def digest(self) -> str:
         """SHA-256 of the k × P matrix, row by row, each value 8 bytes little-endian."""

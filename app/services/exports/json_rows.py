@@ -16,9 +16,9 @@ def write_json(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> None
     head = {"release": receipt["release"], "samples": draws.size, "parameters": draws.names}
     file.write(_encode(head)[:-1] + b',"values":[')
     between = b""
-    for piece in draws.rows():
+    for rows in draws.lists():
         file.write(between)
-        file.write(_encode(piece.tolist())[1:-1])
+        file.write(_encode(rows)[1:-1])
         between = b","
     file.write(b'],"receipt":' + _encode(receipt) + b"}")
 
