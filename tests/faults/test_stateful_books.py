@@ -1,7 +1,8 @@
 """Sequences of everything that charges, retries and crashes, against a model in plain Python, on both engines.
 
 `POSTERN_FAULT_SEQUENCES` of them an engine (100; `make test-faults` plays 1,000); the hundred are the same every time.
-A failing one is printed as it was found; `POSTERN_FAULT_SHRINK=1` takes minutes to look for a shorter one.
+The thousand are dealt in parts with seeds of their own (`POSTERN_FAULT_SEED` and the part's number), so that every core
+has its share. A failing one is printed as it was found; `POSTERN_FAULT_SHRINK=1` takes minutes to look for a shorter one.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.faults.machine import Postern
@@ -21,9 +22,11 @@ from tests.servers.postgres import PostgresServer
 
 LONG = "POSTERN_FAULT_SEQUENCES" in os.environ
 SEQUENCES = int(os.environ.get("POSTERN_FAULT_SEQUENCES", "100"))
+PARTS = 5 if LONG else 1
+SEED = int(os.environ.get("POSTERN_FAULT_SEED", "0"))
 STEPS = 12 if LONG else 8
 SETTINGS = settings(
-    max_examples=SEQUENCES,
+    max_examples=-(-SEQUENCES // PARTS),
     stateful_step_count=STEPS,
     derandomize=not LONG,
     deadline=None,
@@ -41,22 +44,24 @@ def silence() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def play(stage: Stage) -> None:
-    on_stage = type("Postern", (Postern,), {"stage": stage})
+def play(stage: Stage, part: int) -> None:
+    on_stage = seed(SEED * PARTS + part)(type("Postern", (Postern,), {"stage": stage}))
     run_state_machine_as_test(on_stage, settings=SETTINGS)
 
 
 @pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.timeout(1200)
-def test_no_sequence_on_sqlite_leaves_books_that_differ_from_the_model(tmp_path: Path):
-    play(asyncio.run(sqlite_stage(tmp_path)))
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_sequence_on_sqlite_leaves_books_that_differ_from_the_model(tmp_path: Path, part: int):
+    play(asyncio.run(sqlite_stage(tmp_path)), part)
 
 
 @pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_no_sequence_on_postgresql_leaves_books_that_differ_from_the_model(
-    tmp_path: Path, postgres_server: PostgresServer
+    tmp_path: Path, postgres_server: PostgresServer, part: int
 ):
-    play(asyncio.run(postgres_stage(postgres_server, tmp_path)))
+    play(asyncio.run(postgres_stage(postgres_server, tmp_path)), part)
