@@ -13,6 +13,7 @@
 from postern.client.async_client import AsyncClient
 from postern.client.async_release import AsyncAnswerStream, AsyncRelease
 from postern.client.client import Client
+from postern.client.loading import load_samples
 from postern.client.problems import (
     AccessRequired,
     BudgetExhausted,
@@ -123,6 +124,7 @@ __all__ = [
     "expression",
     "grid",
     "interval",
+    "load_samples",
     "log_score",
     "parameter",
     "pinball",

@@ -160,7 +160,9 @@ class AskedRelease(Generic[A]):
         ]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {printable(self.id)}: {self.status}, {len(self.parameters)} parameters>"
+        return (
+            f"<{type(self).__name__} {printable(self.id)}: {printable(self.status)}, {len(self.parameters)} parameters>"
+        )
 
     def __str__(self) -> str:
         return text_table((), self._cells())

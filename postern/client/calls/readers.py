@@ -109,7 +109,7 @@ def _joined(pieces: Sequence[bytes], together: bool) -> bytes:
 
 
 def summary_page(release: str, level: float, parameters: Sequence[str] | None, cursor: str | None) -> Call[SummaryPage]:
-    asked = query(level=level, parameter=parameters, limit=200, cursor=cursor)
+    asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor)
     return Call("GET", path("releases", release, "summary"), _summary, asked)
 
 

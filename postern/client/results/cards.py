@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postern.client.tables import cell, html_table, text_table
+from postern.client.tables import cell, html_table, printable, text_table
 
 WORDING = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
 """What may change without changing the guarantee; everything else of a card is digested."""
@@ -48,8 +48,9 @@ class Card:
         return digest_of_card(self.figures)
 
     def __str__(self) -> str:
-        lines = [f"- {line.text}" for line in self.lines]
-        return "\n".join([self._title(), *lines, "Not promised:", *(f"- {line}" for line in self.not_promised)])
+        promised = [f"- {line.text}" for line in self.lines]
+        lines = [self._title(), *promised, "Not promised:", *(f"- {line}" for line in self.not_promised)]
+        return "\n".join(map(printable, lines))
 
     def _repr_html_(self) -> str:
         rows = [(line.name, cell(line.value), line.text, line.assumption) for line in self.lines]

@@ -11,6 +11,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class Samples:
 
     def to_pandas(self) -> Any:
         """A DataFrame; the receipt is in `.attrs`."""
-        import pandas  # type: ignore[import-untyped]
+        pandas: Any = import_module("pandas")
 
         frame = pandas.DataFrame(self.to_numpy(), columns=list(self.parameters))
         frame.attrs[RECEIPT] = self.receipt.to_json()
@@ -87,16 +88,22 @@ class Samples:
         return pyarrow.table(columns).replace_schema_metadata({RECEIPT: self._receipt_text()})
 
     def to_xarray(self) -> Any:
-        """A Dataset with the dimensions chain and draw, as ArviZ has them; the receipt is in `.attrs`."""
+        """A Dataset as ArviZ has them: dimensions chain and draw, a variable a parameter, the receipt in `.attrs`. If a
+        parameter is itself called chain or draw, one variable `parameters` holds all."""
         import numpy as np
         import xarray
 
         values = self.to_numpy()
-        return xarray.Dataset(
-            {name: (("chain", "draw"), values[:, place][None, :]) for place, name in enumerate(self.parameters)},
-            coords={"chain": np.arange(1), "draw": np.arange(len(self))},
-            attrs={"inference_library": "postern", RECEIPT: self._receipt_text()},
-        )
+        where: dict[str, Any] = {"chain": np.arange(1), "draw": np.arange(len(self))}
+        if where.keys() & set(self.parameters):
+            where["parameter"] = list(self.parameters)
+            variables: dict[str, Any] = {"parameters": (("chain", "draw", "parameter"), values[None])}
+        else:
+            variables = {
+                name: (("chain", "draw"), values[:, place][None]) for place, name in enumerate(self.parameters)
+            }
+        attributes = {"inference_library": "postern", RECEIPT: self._receipt_text()}
+        return xarray.Dataset(variables, coords=where, attrs=attributes)
 
     def to_inference_data(self) -> Any:
         """ArviZ's InferenceData with the group `posterior`."""

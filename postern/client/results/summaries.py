@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from postern.client.results.receipts import Receipt
@@ -65,7 +66,7 @@ class Summary:
 
     def to_pandas(self) -> Any:
         """One row a parameter, as ArviZ's summary has them; the receipts are in `.attrs`."""
-        import pandas  # type: ignore[import-untyped]
+        pandas: Any = import_module("pandas")
 
         flat = [
             {name: value for name, value in asdict(row).items() if name not in ("quantiles", "hdi")}
