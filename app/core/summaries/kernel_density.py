@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from app.core.families.parameters import Parameter
 from app.core.summaries.histogram import histogram
 
-FINE_CELLS_MIN = 8_192
-"""Samples are counted in at least this many cells before smoothing; a cell is then far narrower than any kernel worth
-showing."""
+CELLS_PER_POINT = 64
+"""Samples are counted in this many cells a point before smoothing. No kernel is narrower than the distance of points, so a
+sample moves by at most 1/128 of it."""
 
 Array = NDArray[np.float64]
 
@@ -32,10 +32,9 @@ class KernelDensity:
 def kernel_density(parameter: Parameter, values: Array, points: int) -> KernelDensity:
     width = parameter.upper - parameter.lower
     bandwidth = min(max(bandwidth_of(values), width / points), width)
-    merged = -(-FINE_CELLS_MIN // points)
-    fine = histogram(parameter, values, points * merged).counts / len(values)
+    fine = histogram(parameter, values, points * CELLS_PER_POINT).counts / len(values)
     smooth = _smoothed(fine, bandwidth / width)
-    y = smooth.reshape(points, merged).sum(axis=1) * (points / width)
+    y = smooth.reshape(points, CELLS_PER_POINT).sum(axis=1) * (points / width)
     x = parameter.lower + width * ((np.arange(points) + 0.5) / points)
     return KernelDensity(x, y, bandwidth)
 
@@ -44,21 +43,20 @@ def bandwidth_of(values: Array) -> float:
     """0.9·min(sd, IQR/1.34)·k^(−1/5) (Silverman 1986, eq. 3.31), but never finer than the samples themselves.
 
     Samples of a grid pile up on its points; a kernel narrower than their distance would draw the grid instead of the
-    posterior. Between h = distance and the limit the ripple left is 2·exp(−2π²) < 10⁻⁸ of the curve. The distance is
-    the median gap of neighbouring different values in the middle half of the sample.
+    posterior. At h = distance the ripple left is 2·exp(−2π²) < 10⁻⁸ of the curve. The distance is the median gap of
+    neighbouring different values in the middle half of the sample.
     """
     size = len(values)
     if size < 2:
         return 0.0
     ordered = np.sort(values)
     low, high = ordered[size // 4], ordered[(3 * size) // 4]
-    centre = float(ordered.mean())
-    scale = float(np.abs(ordered - centre).max())
+    scale = float(ordered[-1] - ordered[0])
     if not scale > 0:
         return 0.0
-    spread = scale * float(np.sqrt(np.mean(((ordered - centre) / scale) ** 2)))
+    spread = scale * float(np.std((ordered - ordered[0]) / scale))
     middle = float(high - low) / 1.34
-    rule = 0.9 * (min(spread, middle) if middle > 0 else spread) * size**-0.2
+    rule: float = 0.9 * (min(spread, middle) if middle > 0 else spread) * float(size) ** -0.2
     gaps = np.diff(np.unique(ordered[(ordered >= low) & (ordered <= high)]))
     return max(rule, float(np.median(gaps)) if len(gaps) else 0.0)
 
