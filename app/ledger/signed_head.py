@@ -28,6 +28,7 @@ SIGNATURE_BYTES = 64
 
 _HEAD = b"postern/ledger/head"
 _ACT = b"postern/ledger/act"
+_CHECKPOINT = b"postern/ledger/checkpoint"
 _SEED = b"postern/ledger/signing-key/1"
 _KEY_ID = b"postern/ledger/key-id/1"
 _INTEGER = struct.Struct(">q")
@@ -75,9 +76,9 @@ class Act:
     replaces: tuple[Seen, ...] | None = None
 
 
-def head_statement(ledger: str, head: Head, at_us: int) -> bytes:
+def head_statement(ledger: str, head: Head, at_us: int, purpose: bytes = _HEAD) -> bytes:
     return _statement(
-        _HEAD,
+        purpose,
         _INTEGER.pack(STATEMENT_VERSION),
         ledger.encode(),
         _INTEGER.pack(head.sequence),
@@ -133,6 +134,11 @@ class SigningKey:
     def sign_head(self, ledger: str, head: Head, at_us: int) -> SignedHead:
         return SignedHead(ledger, head, at_us, self.id, self._private.sign(head_statement(ledger, head, at_us)))
 
+    def sign_checkpoint(self, ledger: str, head: Head, at_us: int) -> SignedHead:
+        """That every line up to here was verified, which a head does not say: no head passes for it, nor it for one."""
+        statement = head_statement(ledger, head, at_us, _CHECKPOINT)
+        return SignedHead(ledger, head, at_us, self.id, self._private.sign(statement))
+
     def sign_act(
         self,
         number: int,
@@ -163,6 +169,10 @@ class Keyring:
 
     def vouches(self, signed: SignedHead) -> bool:
         statement = head_statement(signed.ledger, signed.head, signed.at_us)
+        return self._verifies(signed.key_id, signed.signature, statement)
+
+    def vouches_for_checkpoint(self, signed: SignedHead) -> bool:
+        statement = head_statement(signed.ledger, signed.head, signed.at_us, _CHECKPOINT)
         return self._verifies(signed.key_id, signed.signature, statement)
 
     def vouches_for_act(self, act: Act) -> bool:

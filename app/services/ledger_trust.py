@@ -91,7 +91,7 @@ async def _checkpoint(runtime: Runtime, stored: StoredHead) -> SignedHead | None
     if stored.signed is None:
         return None
     found = await asyncio.to_thread(runtime.witnesses.disk.checkpoint, stored.signed.ledger)
-    return found if found is not None and runtime.notary.keys.trusted.vouches(found) else None
+    return found if found is not None and runtime.notary.keys.trusted.vouches_for_checkpoint(found) else None
 
 
 def distrust(runtime: Runtime, fault: TrustFault, found: Look) -> None:

@@ -51,7 +51,7 @@ async def _check_lines(runtime: Runtime, found: Look) -> TrustFault | None:
     if found.stored.signed is None or head.sequence <= AT_START_MAX:
         passed = await verify_all(runtime.database)
         if passed.fault is None and found.stored.signed is not None:
-            await _keep_checkpoint(runtime, passed.head.sequence, passed.head.digest)
+            await _keep_checkpoint(runtime, passed.head)
         return passed.fault
     start = None if found.checkpoint is None else found.checkpoint.head
     if start is None or head.sequence - start.sequence > AT_START_MAX:
@@ -176,27 +176,30 @@ async def _look_again(runtime: Runtime) -> None:
 
 
 async def _go_through(runtime: Runtime) -> None:
-    """The background pass; its end is remembered as the place from which the next start goes on."""
     while True:
         await asyncio.sleep(POLL_S)
         try:
             if runtime.notary.fault is None:
-                passed = await verify_all(runtime.database, gentle=True)
-                if passed.fault is not None:
-                    distrust(runtime, passed.fault, await look(runtime))
-                else:
-                    await _keep_checkpoint(runtime, passed.head.sequence, passed.head.digest)
+                await go_through(runtime, gentle=True)
         except Unavailable:
             continue
         await asyncio.sleep(PASS_S)
 
 
-async def _keep_checkpoint(runtime: Runtime, sequence: int, digest: bytes) -> None:
+async def go_through(runtime: Runtime, *, gentle: bool = False) -> None:
+    """One pass over all lines; its end is remembered as the place from which the next start goes on."""
+    passed = await verify_all(runtime.database, gentle=gentle)
+    if passed.fault is not None:
+        distrust(runtime, passed.fault, await look(runtime))
+    else:
+        await _keep_checkpoint(runtime, passed.head)
+
+
+async def _keep_checkpoint(runtime: Runtime, head: Head) -> None:
     async with runtime.database.read() as connection:
         stored = await read_stored(connection)
-    if stored.signed is None or sequence == 0:
+    if stored.signed is None or head.sequence == 0:
         return
-    head = Head(sequence, digest)
-    signed = runtime.notary.keys.signing.sign_head(stored.signed.ledger, head, runtime.clock())
+    signed = runtime.notary.keys.signing.sign_checkpoint(stored.signed.ledger, head, runtime.clock())
     with contextlib.suppress(OSError):  # the next start goes through more lines, no more than that
         await asyncio.to_thread(runtime.witnesses.disk.keep_checkpoint, signed)

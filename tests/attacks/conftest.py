@@ -1,5 +1,6 @@
+from tests.attacks.long_ledger import long
 from tests.attacks.past import past
 from tests.end_to_end.fixtures import bytecode, serve, start_worker
 from tests.services.fixtures import runtime, second_runtime, settings, world
 
-__all__ = ["bytecode", "past", "runtime", "second_runtime", "serve", "settings", "start_worker", "world"]
+__all__ = ["bytecode", "long", "past", "runtime", "second_runtime", "serve", "settings", "start_worker", "world"]

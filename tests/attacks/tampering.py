@@ -31,8 +31,8 @@ async def disarm(connection: AsyncConnection) -> None:
         await connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
 
 
-async def edit(connection: AsyncConnection) -> None:
-    await connection.execute(update(ledger_entries).where(ledger_entries.c.sequence == 3).values(actor="an_mallory"))
+async def edit(connection: AsyncConnection, at: int = 3) -> None:
+    await connection.execute(update(ledger_entries).where(ledger_entries.c.sequence == at).values(actor="an_mallory"))
 
 
 async def cheapen(connection: AsyncConnection) -> None:
@@ -45,8 +45,8 @@ async def garble(connection: AsyncConnection) -> None:
     await connection.execute(update(ledger_entries).where(ledger_entries.c.sequence == 2).values(curve_nano="x"))
 
 
-async def remove(connection: AsyncConnection) -> None:
-    await connection.execute(delete(ledger_entries).where(ledger_entries.c.sequence == 3))
+async def remove(connection: AsyncConnection, at: int = 3) -> None:
+    await connection.execute(delete(ledger_entries).where(ledger_entries.c.sequence == at))
 
 
 async def remove_and_close_up(connection: AsyncConnection) -> None:
@@ -64,8 +64,20 @@ async def squeeze_in(connection: AsyncConnection) -> None:
     await connection.execute(update(ledger_head).values(sequence=ledger_head.c.sequence + 1))
 
 
-async def swap(connection: AsyncConnection) -> None:
-    for before, after in ((2, FAR), (3, 2), (FAR, 3)):
+async def push_aside(connection: AsyncConnection, at: int) -> None:
+    """A forged line, hidden by dropping another further on: the lines behind them keep their numbers."""
+    end = at + 20
+    await remove(connection, end)
+    row = (await connection.execute(select(ledger_entries).where(ledger_entries.c.sequence == at))).mappings().one()
+    for low, move in ((at, FAR), (at + FAR, 1 - FAR)):
+        lines = update(ledger_entries).where(ledger_entries.c.sequence.between(low, low + end - at))
+        await connection.execute(lines.values(sequence=ledger_entries.c.sequence + move))
+    forged = dict(row) | {"release_id": "rel_forged", "previous": os.urandom(32), "digest": os.urandom(32)}
+    await connection.execute(insert(ledger_entries).values(forged | {"kind": "access"}))
+
+
+async def swap(connection: AsyncConnection, at: int = 2) -> None:
+    for before, after in ((at, FAR), (at + 1, at), (FAR, at + 1)):
         lines = update(ledger_entries).where(ledger_entries.c.sequence == before)
         await connection.execute(lines.values(sequence=after))
 
