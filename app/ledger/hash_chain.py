@@ -15,32 +15,43 @@ from app.ledger.entry import VERSION, Entry, Head
 from app.ledger.posting import Posting
 
 _DOMAIN = b"postern/ledger/entry"
-_VECTOR = struct.Struct(f">{2 + len(ORDERS)}q")
-_INTEGER = struct.Struct(">q")
-_LENGTH = struct.Struct(">I")
+_INTEGER = struct.Struct(">Iq").pack
+_VECTOR = struct.Struct(f">I{2 + len(ORDERS)}q").pack
+_VECTOR_BYTES = 8 * (2 + len(ORDERS))
+_LENGTH = struct.Struct(">I").pack
+_START = _LENGTH(len(_DOMAIN)) + _DOMAIN
 
 GENESIS = Head(0, hashlib.sha256(b"postern/ledger/genesis/1").digest())
 
 
 def preimage(entry: Entry) -> bytes:
+    """Fields and their lengths side by side: a million lines go through here whenever somebody verifies an export."""
     release = b"" if entry.release is None else b"\x01" + entry.release.encode()
-    fields = (
-        _DOMAIN,
-        _INTEGER.pack(entry.version),
-        _INTEGER.pack(entry.sequence),
-        entry.previous,
-        entry.account.encode(),
-        entry.kind.encode(),
+    account, kind, event = entry.account.encode(), entry.kind.encode(), entry.event.encode()
+    actor, reason, previous = entry.actor.encode(), entry.reason.encode(), entry.previous
+    parts = (
+        _START,
+        _INTEGER(8, entry.version),
+        _INTEGER(8, entry.sequence),
+        _LENGTH(len(previous)),
+        previous,
+        _LENGTH(len(account)),
+        account,
+        _LENGTH(len(kind)),
+        kind,
+        _LENGTH(len(release)),
         release,
         _vector(entry.amounts),
         _vector(entry.totals),
-        entry.event.encode(),
-        entry.actor.encode(),
-        entry.reason.encode(),
-        _INTEGER.pack(entry.at_us),
+        _LENGTH(len(event)),
+        event,
+        _LENGTH(len(actor)),
+        actor,
+        _LENGTH(len(reason)),
+        reason,
+        _INTEGER(8, entry.at_us),
     )
-    pack = _LENGTH.pack
-    return b"".join([pack(len(field)) + field for field in fields])
+    return b"".join(parts)
 
 
 def digest_of(entry: Entry) -> bytes:
@@ -72,4 +83,4 @@ def seal(posting: Posting, head: Head) -> Entry:
 
 
 def _vector(amounts: Amounts) -> bytes:
-    return _VECTOR.pack(amounts.pure_nano, amounts.slack_atto, *amounts.curve_nano)
+    return _VECTOR(_VECTOR_BYTES, amounts.pure_nano, amounts.slack_atto, *amounts.curve_nano)
