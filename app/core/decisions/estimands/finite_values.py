@@ -1,7 +1,6 @@
 """Numbers that can take a few values only, known before any sample: which is the most frequent."""
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +37,10 @@ def finite_values(expression: Expression) -> tuple[float, ...] | None:
 
 
 def _combined(operation: str, known: list[set[float]], lower: float, upper: float) -> set[float]:
-    apply = OPERATIONS[operation].apply
-    values = {float(apply(*map(np.float64, arguments))) + 0.0 for arguments in product(*known)}
-    return {value for value in values if lower <= value <= upper}
+    """All combinations at once: a hundred values beside a hundred others are ten thousand, in one step."""
+    with np.errstate(all="ignore"):
+        values = OPERATIONS[operation].apply(*np.ix_(*(np.array(sorted(each)) for each in known))) + 0.0
+    return set(values[(values >= lower) & (values <= upper)].tolist())
 
 
 def guess_frequent(values: NDArray[np.float64], possible: Sequence[float]) -> Guess:
