@@ -23,6 +23,7 @@ def write_parquet(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> N
         file, table.schema, compression="zstd", use_dictionary=False, write_statistics=False, store_schema=False
     ) as writer:
         writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+        writer.add_key_value_metadata(table.schema.metadata)
 
 
 PARQUET = ExportFormat(
