@@ -26,7 +26,14 @@ UTILITIES = [
     {"kind": "interval", "level": 0.9},
 ]
 ACTIONS = {"kind": "actions", "actions": {"a": "theta", "b": "exp(-phi**2)", "c": "0.5"}, "range": [0, 1]}
-BODIES = [{"estimand": e, "utility": u} for e in ESTIMANDS for u in UTILITIES] + [{"utility": ACTIONS}]
+REAL = {
+    "kind": "expression",
+    "utility": "theta * exp(-(phi - r) ** 2) - abs(theta - r) / 4",
+    "responses": {"lower": 0, "upper": 1},
+    "range": [-0.5, 1],
+}
+BODIES = [{"estimand": e, "utility": u} for e in ESTIMANDS for u in UTILITIES]
+BODIES += [{"utility": ACTIONS}, {"utility": REAL}]
 
 
 def draws(size: int, seed: int = 5) -> np.ndarray:

@@ -116,3 +116,33 @@ def test_answering_refuses_what_the_preview_refuses():
             answer_question(question, samples)
         assert answered.value.problems == previewed.value.problems
         assert answered.value.position == previewed.value.position
+
+
+@pytest.mark.parametrize("size", [1, 2, 50])
+def test_a_runner_up_is_named_wherever_responses_are_finitely_many(size):
+    """Also where all samples agree, as one sample does: another response, no better than the one given."""
+    listed = {"kind": "expression", "utility": "-abs(theta - r)", "responses": [0.1, 0.5, 0.9], "range": [-1, 0]}
+    bodies = [
+        ("", {"utility": listed}),
+        ("", {"utility": listed | {"responses": {"lower": 0, "upper": 0.9, "steps": 2}}}),
+        ("", {"utility": {"kind": "actions", "actions": {"a": "theta", "b": "theta"}, "range": [0, 1]}}),
+        ("", {"estimand": {"kind": "expression", "expression": "theta > 0.3"}, "utility": {"kind": "zero_one"}}),
+        ("", TOO_LARGE["comparison"]),
+        ("network", {"estimand": {"kind": "classification", "variable": "arm"}, "utility": {"kind": "zero_one"}}),
+        ("network", {"estimand": {"kind": "explanation"}, "utility": {"kind": "zero_one"}}),
+        (
+            "network",
+            {
+                "estimand": {"kind": "explanation", "evidence": {"arm": "drug", "cured": True, "visits": [0, 2]}},
+                "utility": {"kind": "zero_one"},
+            },
+        ),
+    ]
+    for note, body in bodies:
+        model, _ = RELEASES[note]
+        samples = network_samples(size) if note else SampleSet([THETA], np.full((size, 1), 0.4))
+        question = compile_question(body, samples.parameters, model)
+        answer = answer_question(question, samples)
+        assert question.utility.responses >= 2
+        assert answer.why["runner_up"] != answer.response
+        assert answer.why["expected_utility"] <= answer.expected_utility

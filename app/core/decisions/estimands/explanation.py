@@ -6,8 +6,9 @@ law of the record. (The most frequent of the samples' own explanations would be 
 has its own, and a vote among N strangers says nothing.)
 
 There are too many assignments to try. Tried are the `CANDIDATES_MAX` most frequent of the samples' own explanations, and that
-of the network whose tables are the samples' means; the best of them is the response, of equals the more frequent and then the
-one whose levels come first. What may have been missed is certified: for every a
+of the network whose tables are the samples' means; where these are all one, also it with one level changed, for a runner-up.
+The best of them is the response, of equals the more frequent and then the one whose levels come first. What may have been
+missed is certified: for every a
     (1/N)·Σ_θ P_θ(a | e) ≤ (1/N)·Σ_θ max_a P_θ(a | e),
 and the difference between the right side and what the response reaches is added to the regret bound.
 """
@@ -91,7 +92,18 @@ class Explanation:
         mean = self.compiled.levels(samples.columns.sum(axis=1)[None, :] / samples.size)[0]
         if not any(np.array_equal(mean, each) for each in found):
             found.append(mean)
-        return found
+        return found if len(found) > 1 else [*found, *self._changed(found[0])][: CANDIDATES_MAX + 1]
+
+    def _changed(self, levels: Levels) -> list[Levels]:
+        """With one variable at another level: where all samples agree, what comes second is there."""
+        left, changed = dict(self.compiled.evidence), []
+        for v, node in enumerate(self.compiled.network.nodes):
+            for level in left.get(v, range(len(node.levels))):
+                if level != levels[v]:
+                    other = levels.copy()
+                    other[v] = level
+                    changed.append(other)
+        return changed
 
     def _log_evidence(self, samples: SampleSet) -> Array:
         if self._evidence is None:
