@@ -55,7 +55,7 @@ def examine() -> Iterator[Finding]:
     for name, value in settings.describe().items():
         yield Finding("setting", True, f"{name} = {value}")
     for name, meant in unknown_variables(os.environ).items():
-        if name not in ("POSTERN_KEY", "POSTERN_URL"):
+        if name not in ("POSTERN_KEY", "POSTERN_URL", "POSTERN_INSECURE"):
             advice = f"did you mean {meant}?" if meant else "unset it: nothing reads it"
             yield Finding("settings", False, f"{name} is not a setting", advice)
     yield _clock()

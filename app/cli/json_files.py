@@ -10,13 +10,17 @@ import typer
 from app.errors import MalformedBody
 
 
-def read_json_file(name: str) -> dict[str, Any]:
+def read_json_value(name: str) -> Any:
     """`-` is standard input."""
-    text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     try:
-        value = json.loads(text)
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        return json.loads(text)
     except ValueError as error:
         raise MalformedBody(name, f"JSON ({error})") from None
+
+
+def read_json_file(name: str) -> dict[str, Any]:
+    value = read_json_value(name)
     if not isinstance(value, dict):
         raise MalformedBody(name, "a JSON object")
     return value

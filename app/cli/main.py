@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from app.cli import doctor, keys, ledger, migrate, network, openapi, plan, query, release, serve, worker
+from app.cli import doctor, keys, ledger, migrate, network, openapi, plan, query, release, samples, serve, worker
 from app.cli.wiring import Wiring
 from app.errors import InvalidInput, PosternError
 
@@ -23,6 +23,7 @@ app.command("plan")(plan.plan)
 app.command("network")(network.network)
 app.command("release")(release.release)
 app.command("query")(query.query)
+app.command("samples")(samples.samples)
 app.command("doctor")(doctor.doctor)
 app.command("openapi")(openapi.openapi)
 app.add_typer(keys.app, name="keys")

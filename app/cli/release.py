@@ -1,15 +1,12 @@
 """`postern release`: ask a running service for a release."""
 
-import secrets
-import time
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
-from app.cli.http_client import call
 from app.cli.json_files import print_json, read_json_file
-
-_POLL_S = 0.2
+from app.cli.remote import as_sent, remote_client
 
 
 def release(
@@ -21,11 +18,17 @@ def release(
     wait_s: Annotated[float, typer.Option(min=0, help="Wait up to this long for it to be published.")] = 0,
 ) -> None:
     """Request a release (POSTERN_URL, POSTERN_KEY of a steward) and print it."""
+    from postern.client import WaitedTooLong
+    from postern.client.call import encode
+    from postern.client.calls import readers, stewards
+
     body = read_json_file(file)
-    headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
-    found: dict[str, Any] = call("POST", f"/v1/datasets/{dataset}/releases", body, headers=headers)
-    deadline = time.monotonic() + wait_s
-    while found["status"] == "pending" and time.monotonic() < deadline:
-        time.sleep(_POLL_S)
-        found = call("GET", f"/v1/releases/{found['id']}")
-    print_json(found)
+    with remote_client() as client:
+        described = stewards.request_release(dataset, {}, {}, force=False, idempotency_key=idempotency_key)
+        facts = client.send(replace(described, body=encode(body)))
+        if wait_s > 0:
+            try:
+                client.wait(facts, wait_s)
+            except WaitedTooLong:
+                typer.echo(f"postern: {facts.id} is still pending", err=True)
+        print_json(client.send(as_sent(readers.read_release(facts.id))))

@@ -164,11 +164,15 @@ def read_answers(body: bytes) -> Answers:
 
 def read_checks(body: bytes) -> tuple[Check | Refused, ...]:
     found = msgspec.json.decode(body, type=dict[str, Any])["answers"]
-    return tuple(_refused(item) if "problem" in item else msgspec.convert(item, Check) for item in found)
+    return tuple(map(check_of, found))
 
 
 def answer_of(item: dict[str, Any]) -> Answer | Refused:
     return _refused(item) if "problem" in item else msgspec.convert(item, Answer)
+
+
+def check_of(item: dict[str, Any]) -> Check | Refused:
+    return _refused(item) if "problem" in item else msgspec.convert(item, Check)
 
 
 def _refused(item: dict[str, Any]) -> Refused:

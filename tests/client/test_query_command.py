@@ -1,0 +1,146 @@
+"""`postern query`, `postern samples` and `postern release` against a real service."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.main import cli
+from postern.client import load_samples
+from tests.client.served_place import BAPS, MODEL, Trial
+
+THETA = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}}
+BAD = {"utility": {"kind": "nonsense"}}
+Postern = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def postern(
+    trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Postern:
+    """The console script in this process, as the analyst unless told otherwise."""
+    monkeypatch.setenv("POSTERN_URL", trial.place.url)
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: str, stdin: str = "", key: str = trial.analyst_key) -> tuple[int, str, str]:
+        with monkeypatch.context() as patched:
+            patched.setenv("POSTERN_KEY", key)
+            patched.setattr(sys, "stdin", io.StringIO(stdin))
+            patched.setattr(sys, "argv", ["postern", *arguments])
+            with pytest.raises(SystemExit) as left:
+                cli()
+        out, err = capfd.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return invoke
+
+
+def test_a_question_from_a_file_or_standard_input_is_answered_in_the_services_own_json(
+    postern: Postern, trial: Trial, tmp_path: Path
+) -> None:
+    (tmp_path / "q.json").write_text(json.dumps(THETA))
+    code, out, _ = postern("query", trial.release, "q.json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["cost"] == {"epsilon": 0}
+    assert postern("query", trial.release, "-", stdin=json.dumps(THETA)) == (0, out, "")
+    assert postern("query", trial.release, stdin=json.dumps(THETA)) == (0, out, "")
+
+
+def test_short_options_become_a_table_that_lines_up(postern: Postern, trial: Trial) -> None:
+    options = ("--mean", "theta", "--mean", "theta / (1 - theta)", "--interval", "theta", "--level", "0.8")
+    code, out, _ = postern("query", trial.release, *options, "--probability", "theta > 0.5", "--table")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split()[:2] == ["question", "response"]
+    assert [line.partition("  ")[0] for line in lines[2:6]] == [
+        "mean of theta",
+        "mean of theta / (1 - theta)",
+        "80 % interval of theta",
+        "mean of theta > 0.5",
+    ]
+    assert lines[-1].startswith("8 samples")
+    assert len({line.rfind("0.95") for line in lines[2:6]}) == 1
+
+
+def test_networks_are_asked_alike(postern: Postern, trial: Trial) -> None:
+    question = {
+        "estimand": {"kind": "probability", "event": {"cured": True}, "evidence": {"arm": "drug"}},
+        "utility": {"kind": "squared"},
+    }
+    code, out, _ = postern("query", trial.network, "-", "--table", stdin=json.dumps([question, question]))
+    assert code == 0
+    assert out.count("mean of P(cured=true | arm=drug)") == 2
+    assert postern("query", trial.network, "--mean", "cured=true|arm=drug", "--json")[0] == 0
+
+
+def test_a_refused_question_among_others_is_shown_and_ends_with_code_1(postern: Postern, trial: Trial) -> None:
+    both = json.dumps({"queries": [THETA, BAD]})
+    code, out, err = postern("query", trial.release, "-", "--table", stdin=both)
+    assert (code, err) == (1, "")
+    assert "mean of theta" in out
+    assert "invalid_query" in out
+    code, out, _ = postern("query", trial.release, "-", "--json", stdin=both)
+    assert code == 1
+    assert "problem" in json.loads(out)["answers"][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "said"),
+    [
+        (["-"], json.dumps(BAD), 1, "invalid_query"),
+        (["-"], "[]", 1, "a list of questions"),
+        (["-"], "nothing", 1, "JSON"),
+        (["missing.json"], "", 1, "missing.json"),
+        (["-", "--summary"], "{}", 2, "--summary"),
+        (["--mean", "theta", "--summary"], "", 2, "--summary"),
+        (["--mean", "theta +"], "", 1, "invalid_expression"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    postern: Postern, trial: Trial, arguments: list[str], stdin: str, code: int, said: str
+) -> None:
+    found, out, err = postern("query", trial.release, *arguments, stdin=stdin)
+    assert (found, "Traceback" in err) == (code, False)
+    assert said in err + out
+
+
+def test_the_summary_is_a_table_or_json(postern: Postern, trial: Trial) -> None:
+    code, out, _ = postern("query", trial.network, "--summary", "--table")
+    assert code == 0
+    assert "HDI 90 % from" in out.splitlines()[0]
+    shown: dict[str, Any] = json.loads(postern("query", trial.network, "--summary", "--level", "0.5")[1])
+    assert shown["level"] == 0.5
+    assert shown["receipts"][0]["release"] == trial.network
+
+
+def test_samples_go_to_a_file_of_the_named_kind_or_to_the_terminal(
+    postern: Postern, trial: Trial, tmp_path: Path
+) -> None:
+    code, out, err = postern("samples", trial.network, "--output", "draws.parquet")
+    assert (code, out) == (0, "")
+    assert "draws.parquet" in err
+    whole = load_samples(tmp_path / "draws.parquet")
+    code, out, _ = postern("samples", trial.network, "--parameter", "arm=drug")
+    assert out.startswith("# postern-receipt: ")
+    assert [float(line) for line in out.splitlines()[2:]] == list(whole["arm=drug"])
+    code, _, err = postern("samples", trial.network, "-o", "draws.xlsx")
+    assert code == 1
+    assert ".parquet" in err
+
+
+def test_a_release_is_requested_waited_for_and_printed(postern: Postern, trial: Trial) -> None:
+    body = json.dumps({"model": MODEL, "mechanism": BAPS | {"samples": 1}})
+    key = trial.place.steward_key
+    first = postern("release", trial.dataset, "-", "--wait-s", "60", "--idempotency-key", "cli-1", stdin=body, key=key)
+    again = postern("release", trial.dataset, "-", "--wait-s", "60", "--idempotency-key", "cli-1", stdin=body, key=key)
+    assert first == again
+    assert json.loads(first[1])["status"] == "published"
+    unknown = json.dumps({"model": MODEL, "mechanism": BAPS, "colour": "red"})
+    code, _, err = postern("release", trial.dataset, "-", stdin=unknown, key=key)
+    assert code == 1
+    assert "colour" in err
