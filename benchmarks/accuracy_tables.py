@@ -167,10 +167,10 @@ def plot(figure: Any, rounds: Rounds, setting: dict[str, Any]) -> None:
             (EXACT, "the network without privacy", "k--"),
         ):
             _line(panel, rounds, (part, setting["people"], error), setting["questions"], prefix, label, style)
-        panel.set(xscale="log", yscale="log", xlabel="adaptive questions", title=title)
+        panel.set(xscale="log", yscale="log", ylim=(1e-5, 0.3), xlabel="adaptive questions", title=title)
         panel.grid(alpha=0.3)
     panels[0].set(ylabel="mean absolute error of a probability")
-    panels[0].legend(frameon=False, fontsize=7.5, loc="upper left")
+    panels[1].legend(frameon=False, fontsize=8, loc="lower right")
 
 
 def _line(
