@@ -167,3 +167,13 @@ def test_any_json_compiles_or_is_refused_with_a_field(body):
     assert problems[0].field
     assert problems[0].expected
     problems[0].field.encode()
+
+
+def test_a_question_has_at_most_256_estimands_at_any_depth():
+    def sixteen(inner: dict, names: int = 16) -> dict:
+        text = " + ".join(f"n{i}" for i in range(names))
+        return {"kind": "expression", "expression": text, "names": {f"n{i}": inner for i in range(names)}}
+
+    fifteen = {"kind": "comparison", "left": sixteen(sixteen(THETA), 15), "right": THETA}
+    assert refused_field({"estimand": fifteen, "utility": SQUARED}).startswith("estimand.left.names.")
+    compile_question({"estimand": sixteen(sixteen(THETA), 14), "utility": SQUARED}, PARAMETERS)

@@ -1,8 +1,9 @@
 """What a question is about: a number for every sample with a public range, or a guess at something with names."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, Protocol, TypeGuard
 
 from app.core.decisions.empirical import Empirical
@@ -13,6 +14,8 @@ from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
 DEPTH_MAX = 4
+ESTIMANDS_MAX = 256
+"""In one question, all that are named or compared at any depth: reading it takes milliseconds."""
 WORK_MAX = 1_000_000_000
 """Operations times samples over all parts of an estimand: about a second."""
 
@@ -121,6 +124,8 @@ class Context:
     registry: Mapping[str, "EstimandParser"] = field(repr=False)
     where: str = "estimand"
     depth: int = 0
+    read_before: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+    """Counts the estimands of the whole question: inner contexts share it."""
 
     def read(self, spec: object) -> AnyEstimand:
         """The estimand at `where`."""
@@ -130,6 +135,8 @@ class Context:
             raise InvalidQuery(f"{self.where}.kind", "one of " + ", ".join(self.registry))
         if self.depth > DEPTH_MAX:
             raise InvalidQuery(self.where, f"at most {DEPTH_MAX} estimands one inside the other")
+        if next(self.read_before) >= ESTIMANDS_MAX:
+            raise InvalidQuery(self.where, f"at most {ESTIMANDS_MAX} estimands in one question")
         return self.registry[kind](body, self)
 
     def inner(self, name: str, spec: object) -> Estimand:

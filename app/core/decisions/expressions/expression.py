@@ -19,7 +19,7 @@ from app.errors import InvalidExpression, InvalidQuery
 Columns = NDArray[np.float64] | Sequence[NDArray[np.float64]]
 """One array a name."""
 
-# Samples evaluated at a time: keeps at most NODES_MAX arrays of this length alive, whatever the sample count.
+# Samples evaluated at a time: keeps few arrays of this length alive, whatever the sample count.
 CHUNK = 4_096
 
 
@@ -74,6 +74,8 @@ class Expression:
             else:
                 operation = OPERATIONS[node.operation]
                 value = operation.apply(*[slots[index] for index in node.arguments])
+                for index in node.arguments:  # a node is the argument of one other: what was used can go
+                    slots[index] = None
                 if operation.clipped:
                     value = np.minimum(np.maximum(value, reach[0]), reach[1])
                 slots.append(value)

@@ -65,6 +65,8 @@ def motion(expression: Expression, box: Box, moving: int, field: str, *, errors:
                 known = [values[index] for index in node.arguments]
                 moved = [slopes[index] for index in node.arguments]
                 value = VALUES[node.operation](*known)
+                for index in node.arguments:  # a node is the argument of one other: what was used can go
+                    values[index] = slopes[index] = ZERO
                 if any(each is not ZERO for each in moved):
                     value = (np.minimum(value[0], reach[0]), np.maximum(value[1], reach[1])) if errors else value
                     slope = _slope(node, known, moved, value, field)
