@@ -137,12 +137,27 @@ class ServiceFailure(PosternProblem):
 
 
 BY_CODE: Mapping[str, type[PosternProblem]] = {
+    "unauthenticated": NotAuthenticated,
+    "key_revoked": NotAuthenticated,
+    "key_expired": NotAuthenticated,
+    "forbidden": NotAllowed,
     "access_required": AccessRequired,
+    "not_found": NotFound,
+    "conflict": Conflict,
+    "idempotency_conflict": Conflict,
+    "name_taken": Conflict,
+    "data_missing": Conflict,
     "release_not_ready": NotReady,
     "release_withdrawn": Withdrawn,
     "budget_exhausted": BudgetExhausted,
+    "rate_limited": RateLimited,
+    "internal": ServiceFailure,
+    "integrity_failure": ServiceFailure,
+    "unavailable": Unavailable,
+    "ledger_untrusted": Unavailable,
+    "too_busy": Unavailable,
 }
-"""Codes that mean more than their status."""
+"""Inside a batch or a stream a problem has no status of its own; codes not listed are mistakes in what was sent."""
 
 _BY_STATUS: Mapping[int, type[PosternProblem]] = {
     401: NotAuthenticated,

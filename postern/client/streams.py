@@ -54,7 +54,7 @@ class Transcript:
     def _item(self, found: dict[str, Any]) -> tuple[int, Answer | Refused] | None:
         if "done" in found:
             if not found["done"]:
-                raise problem_of(found["problem"], status=int(found["problem"].get("status", 403)))
+                raise problem_of(found["problem"], status=0)
             self.end = msgspec.convert(found, StreamEnd)
             return None
         if found["index"] != self._next:

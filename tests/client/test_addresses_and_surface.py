@@ -99,6 +99,7 @@ def test_every_refusal_of_the_service_has_a_class() -> None:
         found = problem_of({"code": code, "detail": "d"}, status=status)
         assert found.code == code
         assert type(found) is not PosternProblem
+        assert type(found) is type(problem_of({"code": code}, status=0))
         if status >= 500 and status != 503:
             assert isinstance(found, ServiceFailure)
     assert set(BY_CODE) <= set(PROBLEMS)

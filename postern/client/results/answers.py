@@ -176,4 +176,4 @@ def check_of(item: dict[str, Any]) -> Check | Refused:
 
 
 def _refused(item: dict[str, Any]) -> Refused:
-    return Refused(problem_of(item["problem"], status=int(item["problem"].get("status", 422))))
+    return Refused(problem_of(item["problem"], status=422))
