@@ -62,7 +62,10 @@ class _Cells:
     rises: Array
 
     def crossing(self) -> tuple[Array, Array]:
-        """(r, ceiling) of every cell. The higher of the two lines at r, so that rounding r cannot lower the ceiling."""
+        """(r, ceiling) of every cell. The higher of the two lines at r, so that rounding r cannot lower the ceiling.
+
+        What overflows has no ceiling, and is cut in the middle.
+        """
         width = self.high - self.low
         bend = np.maximum(self.rises - self.falls, 1e-300)
         step = np.clip((self.at_high - self.at_low - self.falls * width) / bend, 0.0, width)
@@ -70,7 +73,8 @@ class _Cells:
         step = np.where(inside, step, np.where(self.rises <= 0, 0.0, width))
         by_low, by_high = self.at_low + self.rises * step, self.at_high - self.falls * (width - step)
         ceiling = np.where(inside, np.maximum(by_low, by_high), np.maximum(self.at_low, self.at_high))
-        return self.low + step, np.maximum(ceiling, np.maximum(self.at_low, self.at_high))
+        ceiling = np.maximum(ceiling, np.maximum(self.at_low, self.at_high))
+        return self.low + step, np.where(np.isnan(ceiling), np.inf, ceiling)
 
     def take(self, places: NDArray[np.intp]) -> "_Cells":
         return _Cells(*(getattr(self, name)[places] for name in self.__slots__))
@@ -84,6 +88,11 @@ def search(surface: Surface, lower: float, upper: float, evaluations: int, slope
 
     Of equally good points found the smallest is the response.
     """
+    with np.errstate(all="ignore"):
+        return _search(surface, lower, upper, evaluations, slope_cost)
+
+
+def _search(surface: Surface, lower: float, upper: float, evaluations: int, slope_cost: Callable[[int], int]) -> Found:
     first = CELLS_FIRST
     while first > 1 and first + 1 + slope_cost(first) > evaluations:
         first //= 2

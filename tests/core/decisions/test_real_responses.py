@@ -6,11 +6,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions.expressions import compile_expression
 from app.core.decisions.expressions.limits import OPERATIONS_MAX
 from app.core.decisions.search import search
 from app.core.decisions.utilities.real_responses import EVALUATIONS_MAX, EVALUATIONS_MIN, MeanUtility
 from app.core.families.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
+from tests.core.decisions.expression_fuzzer import Fuzzer
 
 PARAMETERS = (Parameter("theta", 0.0, 1.0), Parameter("phi", -1.0, 1.0), Parameter("psi", 0.5, 2.0))
 BOUNDED = settings(
@@ -150,3 +152,61 @@ def test_a_preview_knows_real_responses_and_their_bound_is_below_that_of_a_fine_
     listed = compile_question(body("-abs(theta - r)", range=[-1, 0], responses=grid), PARAMETERS).preview(100)
     assert (real.responses, listed.responses) == (None, 100)
     assert real.regret.bound < listed.regret.bound < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "responses", "bounds"),
+    [
+        ("min(max(r, 0), 1e-300)", {"lower": -1e150, "upper": 1e150}, [0, 1e-300]),
+        ("min(max(1e9 * (theta - r), 0), 1)", {"lower": 0, "upper": 1}, [0, 1]),
+        ("(r + 1e15) - (theta + 1e15)", {"lower": 0, "upper": 1}, [-1, 1]),
+        ("theta * r", {"lower": 0, "upper": 5e-324}, [-1, 1]),
+        ("-abs(theta - r)", {"lower": 0.1, "upper": 0.1 + 2**-56}, [-1, 0]),
+    ],
+)
+def test_extremes_are_answered_with_a_true_if_vacuous_bound(text, responses, bounds):
+    samples = samples_of(9)
+    question = compile_question(body(text, responses=responses, range=bounds), PARAMETERS)
+    answer = answer_question(question, samples)
+    assert responses["lower"] <= answer.response <= responses["upper"]
+    assert 0 <= answer.regret.bound <= 1
+    surface = MeanUtility(question.utility, samples)
+    found = search(surface, float(responses["lower"]), float(responses["upper"]), 4_000, surface.slope_cost)
+    tried = np.linspace(responses["lower"], responses["upper"], 101)
+    assert surface.means(tried).max() <= found.value + found.gap
+
+
+def test_fuzzed_utilities_are_answered_with_a_true_gap_or_refused_at_a_position():
+    """Texts of the expression fuzzer with r in the place of x, over the range that interval arithmetic gives them."""
+    fuzzer, searched = Fuzzer(seed=5), 0
+    parameters, samples = (*PARAMETERS, Parameter("a b=c", 0.0, 1.0)), samples_of(7)
+    samples = SampleSet(parameters, np.column_stack([samples.matrix, samples.columns[0]]))
+    for text in fuzzer.texts(4_000):
+        own = text.replace("`x`", "r").replace("x", "r")
+        try:
+            expression = compile_expression(own, parameters, "field", [Parameter("r", -2.0, 3.0)])
+        except InvalidExpression as refusal:
+            fuzzer.learn(text, refusal)
+            continue
+        fuzzer.learn(text, expression)
+        spec = {"responses": {"lower": -2, "upper": 3}, "range": [expression.lower, expression.upper]}
+        if not expression.lower < expression.upper or not gap_is_true(body(own, **spec), samples):
+            continue
+        searched += 1
+    assert searched >= 200
+
+
+def gap_is_true(question_body: dict, samples: SampleSet) -> bool:
+    """False where the question is refused."""
+    question, position = None, 0
+    try:
+        question = compile_question(question_body, samples.parameters)
+    except InvalidExpression as refusal:
+        position = refusal.position
+    assert 0 <= position < len(question_body["utility"]["utility"])
+    if question is None:
+        return False
+    surface = MeanUtility(question.utility, samples)
+    found = search(surface, -2.0, 3.0, 1_500, surface.slope_cost)
+    assert surface.means(np.linspace(-2, 3, 41)).max() <= found.value + found.gap
+    return True
