@@ -4,7 +4,7 @@
 
 Ten yes/no variables, n = 10,000 people, ε = 1, δ = 10⁻⁶, one record replaced, n public: the same for both sides. Ours is one
 release by the mechanism that a plan takes for this budget, answers being posterior means over its samples. Theirs is OpenDP
-noise on the counts of every question, with k known beforehand (`noisy_counts.py`: the best of three accountings and two ways
+noise on the counts of every question, with k known beforehand (`noisy_counts.py`: the best of four kinds of noise and two ways
 of answering at each k, chosen by its own error). The analyst's questions follow our answers, so that any harm of
 adaptivity is ours: noise that is fresh for every question takes none. Noise on both sides comes from the operating system.
 Errors against the data are the headline: our network has an error there that even exact counts leave, theirs has not.
@@ -107,7 +107,8 @@ def one_seed(part: str, seed: int, people: People, asked_about: Sequence[int], o
 
 def noisy(people: People, asked: Sequence[Asked]) -> dict[str, Array]:
     found = {}
-    for noise in noises(EPSILON, DELTA, len(asked)):
+    conditional = sum(question.conditional for question in asked)
+    for noise in noises(EPSILON, DELTA, len(asked), conditional):
         for way, answers in NoisyCounter(people, noise, len(asked)).answers(asked).items():
             found[f"noise: {noise.name}, {way}"] = answers
     return found

@@ -5,7 +5,8 @@ conditional probability ½ + (A − B)/(2D) needs two numbers: A − B, how many
 have not, and D. A replaced record moves (A − B, D) by (±2, 0), or by (±1, ±1), or not at all. With noise of 2σ on the first and
 2σ/√3 on the second both cost what a count with noise σ costs, (2/2σ)² = (1/2σ)² + 3·(1/2σ)² = 1/σ²: the smallest ellipse
 around the six moves, up to a third less variance than two equally noisy counts. For Laplace noise of scale b a count, 2b on
-both. So every question has the same share of the budget, whatever its kind.
+both. So every question has the same share of the budget, whatever its kind; or conditional ones have four times that of counts,
+as if it were known beforehand how many will come (`weighted`).
 
 Accounting, for k questions chosen adaptively, k known in advance:
 
@@ -80,9 +81,18 @@ def tight_laplace_scale(epsilon: float, delta: float, questions: int) -> float:
     return min(high, questions / epsilon)
 
 
-def noises(epsilon: float, delta: float, questions: int) -> list[Noise]:
-    """What may be best at k questions: beyond a hundred basic composition, beyond a thousand Laplace noise, is far behind."""
-    made = [Noise("gaussian", math.sqrt(questions) / gaussian_mu(epsilon, delta), True)]
+def noises(epsilon: float, delta: float, questions: int, conditional: int = 0) -> list[Noise]:
+    """What may be best at k questions: beyond a hundred basic composition, beyond a thousand Laplace noise, is far behind.
+
+    With both kinds asked, also Gaussians that halve the noise on conditional questions against that on counts:
+    c/σ_c² + (k − c)/(2σ_c)² = μ². For least mean error noise should be as the cube root of the group's share, and groups
+    are about an eighth of all people.
+    """
+    mu = gaussian_mu(epsilon, delta)
+    made = [Noise("gaussian", math.sqrt(questions) / mu, True)]
+    if 0 < conditional < questions:
+        finer = math.sqrt(conditional + (questions - conditional) / 4) / mu
+        made.append(Noise("gaussian, weighted", 2 * finer, True, finer))
     if questions <= 100:
         made.append(Noise("laplace", questions / epsilon, False))
     if 1 < questions <= 1_000:

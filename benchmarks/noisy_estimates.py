@@ -14,19 +14,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """`scale` of one count: σ or b."""
+    """`scale` of one count: σ or b. Conditional questions may have a scale, and so a share of the budget, of their own."""
 
     name: str
     scale: float
     gaussian: bool
+    conditional_scale: float | None = None
 
     @property
     def of_difference(self) -> float:
-        return 2 * self.scale
+        return 2 * (self.conditional_scale or self.scale)
 
     @property
     def of_given(self) -> float:
-        return 2 * self.scale / math.sqrt(3) if self.gaussian else 2 * self.scale
+        return self.of_difference / math.sqrt(3) if self.gaussian else self.of_difference
 
     def sd(self) -> float:
         return self.scale if self.gaussian else self.scale * math.sqrt(2)

@@ -7,6 +7,7 @@ keep the next from running; the exit code says that one did.
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS_MAX = 480.0
+GRACE_S = 30.0
 
 
 def chosen(names: list[str]) -> list[Path]:
@@ -22,12 +24,19 @@ def chosen(names: list[str]) -> list[Path]:
 
 
 def outcome(file: Path, seconds_max: float) -> str:
-    """ "ok", or what went wrong."""
+    """ "ok", or what went wrong. Interrupted first, so that servers a benchmark started are stopped by it."""
+    process = subprocess.Popen([sys.executable, str(file)], cwd=FOLDER.parent)
     try:
-        done = subprocess.run([sys.executable, str(file)], cwd=FOLDER.parent, timeout=seconds_max, check=False)
+        code = process.wait(seconds_max)
     except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         return f"stopped after {seconds_max:g} s"
-    return "ok" if done.returncode == 0 else f"exit code {done.returncode}"
+    return "ok" if code == 0 else f"exit code {code}"
 
 
 def main() -> None:

@@ -49,6 +49,12 @@ def test_no_replaced_record_moves_a_conditional_question_by_more_than_a_count(ga
     assert max(costs) == pytest.approx(1 / 9 if gaussian else 1 / 3)
 
 
+def test_weighted_noise_spends_the_budget_of_equal_noise() -> None:
+    equal, weighted = noises(EPSILON, DELTA, 1_000, 600)[:2]
+    spent = 600 / (weighted.of_difference / 2) ** 2 + 400 / weighted.scale**2
+    assert spent == pytest.approx(1_000 / equal.scale**2)
+
+
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_posterior_means_agree_with_sums_over_a_fine_grid(gaussian: bool) -> None:
     n, noise = 400.0, Noise("", 25.0, gaussian)
