@@ -1,60 +1,121 @@
-"""Answer questions from samples already paid for. Warm: no database, no cache server, nothing that blocks.
+"""Answer a question from samples already paid for. Warm: no database, no cache server, nothing that blocks.
 
 The same question about the same prefix gives the same bytes, from any worker, before and after any restart: an
 answer is a function of the stored samples and the question's text.
 """
 
-import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, Protocol
 
 import msgspec
 
-from app.core.decisions import Question, answer_question, compile_question
-from app.errors import InvalidInput, InvalidQuery, MalformedBody, PosternError
+from app.core.decisions import Preview, Question, answer_question, compile_question
+from app.core.decisions.answer import Answer
+from app.core.decisions.estimands.parameter import ParameterEstimand
+from app.core.decisions.sample_set import SampleSet
+from app.errors import InvalidInput, MalformedBody, PosternError
 from app.services.principals import Reader
-from app.services.published_release import open_release
+from app.services.published_release import describe_release, open_release
 from app.services.runtime import Runtime
-from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, ENTRY_OVERHEAD_BYTES, PublishedRelease
+from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, ENTRY_OVERHEAD_BYTES, PublicRelease, PublishedRelease
 
-QUESTIONS_PER_BATCH_MAX = 1_000
 OFF_LOOP_SAMPLES = 20_000
 OFF_LOOP_WORK = 1_000_000
 OFF_LOOP_PARAMETERS = 64
+OFF_LOOP_BYTES = 4_096
 """From this many samples, or operations in all, answering moves to a thread: it may then take longer than the loop should
-wait. Questions about this many parameters are also compiled there: a network's elimination has to be planned."""
+wait. So do compiling a question as long as this, or about this many parameters: a network's elimination has to be planned."""
 
-_encode = msgspec.json.Encoder().encode
+FREE = {"epsilon": 0}
+encode = msgspec.json.Encoder().encode
+
+
+class InThread(Protocol):
+    """`Line.in_thread`, or something that stands in a line first."""
+
+    def __call__(self, work: Any, *arguments: Any) -> Awaitable[Any]: ...
 
 
 async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
-    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidQuery, InvalidExpression."""
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidQuery, InvalidExpression, TooBusy."""
     release = await open_release(runtime, reader, release_id)
-    memo = (release.id, release.samples.size, body)
+    known = runtime.warm.answers.get((release.id, release.samples.size, 1, body))
+    if known is not None:
+        return known
+    in_thread = one_turn(runtime, reader)
+    question = await read_question(runtime, release.public, body, in_thread)
+    return await answer_bytes(runtime, release, question, body, in_thread)
+
+
+async def preview_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
+    """What answering would check, refuse and promise, from public numbers: no sample is read. Raises as `answer_query`."""
+    release = await describe_release(runtime, reader, release_id)
+    question = await read_question(runtime, release, body, one_turn(runtime, reader))
+    return encode(preview_json(question.preview(release.size), release.id))
+
+
+def one_turn(runtime: Runtime, reader: Reader) -> InThread:
+    async def in_thread(work: Any, *arguments: Any) -> Any:
+        with runtime.answers.line(reader.id) as line:
+            return await line.in_thread(work, *arguments)
+
+    return in_thread
+
+
+async def answer_bytes(
+    runtime: Runtime,
+    release: PublishedRelease,
+    question: Question,
+    body: bytes,
+    in_thread: InThread,
+    *,
+    questions: int = 1,
+    keep: bool = True,
+) -> bytes:
+    """The answer as it is sent, remembered by (release, prefix, how many were asked together, text) if `keep`."""
+    memo = (release.id, release.samples.size, questions, body)
     known = runtime.warm.answers.get(memo)
     if known is not None:
         return known
-    question = await _question(runtime, release, body)
-    answer = _encode(await _answer(release, question))
-    runtime.warm.answers.put(memo, answer, len(answer) + len(body) + ENTRY_OVERHEAD_BYTES)
+    if _is_quick(question, release.samples):
+        found = answer_question(question, release.samples, questions=questions)
+    else:
+        found = await in_thread(_answer_and_sum, question, release.samples, questions)
+    answer = encode({**found.as_json(), "release": release.id, "cost": FREE})
+    if keep:
+        runtime.warm.answers.put(memo, answer, len(answer) + len(body) + ENTRY_OVERHEAD_BYTES)
     return answer
 
 
-async def answer_queries(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
-    """A batch in order; a bad question is a problem in its own place and spoils no other."""
-    release = await open_release(runtime, reader, release_id)
-    batch = _decode(body)
-    queries = batch.get("queries") if isinstance(batch, Mapping) and set(batch) == {"queries"} else None
-    if not isinstance(queries, list) or not 1 <= len(queries) <= QUESTIONS_PER_BATCH_MAX:
-        raise InvalidQuery("queries", f"a list of 1 to {QUESTIONS_PER_BATCH_MAX} questions, and nothing else")
-    answers = []
-    for query in queries:
-        try:
-            answers.append(await _answer(release, await _compiled(release, query)))
-        except InvalidInput as refusal:
-            answers.append({"problem": problem_of(refusal)})
-        await asyncio.sleep(0)
-    return _encode({"answers": answers, "release": release.id, "samples": release.samples.size})
+async def read_question(
+    runtime: Runtime, release: PublicRelease, body: bytes, in_thread: InThread, *, keep: bool = True
+) -> Question:
+    memo = (release.id, body)
+    question = runtime.warm.questions.get(memo)
+    if question is None:
+        spec = decode_json(body)
+        if len(release.parameters) < OFF_LOOP_PARAMETERS and len(body) < OFF_LOOP_BYTES:
+            question = compile_question(spec, release.parameters, release.model)
+        else:
+            question = await in_thread(compile_question, spec, release.parameters, release.model)
+        if keep:
+            size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
+            runtime.warm.questions.put(memo, question, size)
+    return question
+
+
+def preview_json(preview: Preview, release_id: str) -> dict[str, Any]:
+    regret = preview.regret
+    return {
+        "valid": True,
+        "work": preview.work,
+        "samples": preview.samples,
+        "range": preview.range,
+        "responses": preview.responses,
+        "regret": {"bound": regret.bound, "confidence": regret.confidence, "method": regret.method},
+        "release": release_id,
+        "cost": FREE,
+    }
 
 
 def problem_of(refusal: PosternError) -> dict[str, Any]:
@@ -64,33 +125,26 @@ def problem_of(refusal: PosternError) -> dict[str, Any]:
     return problem
 
 
-async def _answer(release: PublishedRelease, question: Question) -> dict[str, Any]:
-    size = release.samples.size
-    if size >= OFF_LOOP_SAMPLES or question.work * size >= OFF_LOOP_WORK:
-        answer = await asyncio.to_thread(answer_question, question, release.samples)
-    else:
-        answer = answer_question(question, release.samples)
-    return {**answer.as_json(), "release": release.id, "cost": {"epsilon": 0}}
-
-
-async def _question(runtime: Runtime, release: PublishedRelease, body: bytes) -> Question:
-    memo = (release.id, body)
-    question = runtime.warm.questions.get(memo)
-    if question is None:
-        question = await _compiled(release, _decode(body))
-        size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
-        runtime.warm.questions.put(memo, question, size)
-    return question
-
-
-async def _compiled(release: PublishedRelease, query: Any) -> Question:
-    if len(release.parameters) < OFF_LOOP_PARAMETERS:
-        return compile_question(query, release.parameters, release.model)
-    return await asyncio.to_thread(compile_question, query, release.parameters, release.model)
-
-
-def _decode(body: bytes) -> Any:
+def decode_json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
         raise MalformedBody("body", "JSON") from None
+
+
+def _is_quick(question: Question, samples: SampleSet) -> bool:
+    """Of many samples only questions about a parameter whose sums are at hand, which then take as long as of a few."""
+    if question.work * samples.size >= OFF_LOOP_WORK and question.work > 1:
+        return False
+    estimand = question.estimand
+    return samples.size < OFF_LOOP_SAMPLES or (
+        isinstance(estimand, ParameterEstimand) and samples.is_summed(estimand.index)
+    )
+
+
+def _answer_and_sum(question: Question, samples: SampleSet, questions: int) -> Answer:
+    """In a thread: also the sums that the next question about this parameter will need, so that it needs no thread."""
+    found = answer_question(question, samples, questions=questions)
+    if isinstance(question.estimand, ParameterEstimand):
+        samples.marginal(question.estimand.index).sum_up()
+    return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client import Counter
 
+from app.services.answer_room import AnswerRoom
 from app.services.export_room import ExportRoom
 from app.services.principals import AnyPrincipal
 from app.services.rate_limits import RateLimits
@@ -61,8 +62,10 @@ class Runtime:
     random_bytes: Callable[[int], bytes]
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
     exports: ExportRoom = field(default_factory=ExportRoom)
+    answers: AnswerRoom = field(default_factory=AnswerRoom)
 
     async def close(self) -> None:
+        self.answers.close()
         await self.limits.close()
         await self.witnesses.close()
         await self.cache.close()

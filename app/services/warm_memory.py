@@ -34,6 +34,9 @@ class Shelf(Generic[T]):
         self._size = 0
         self._entries: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def get(self, key: Hashable) -> T | None:
         found = self._entries.get(key)
         if found is None:
@@ -57,6 +60,16 @@ class Shelf(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class PublicRelease:
+    """What anyone with a right to `size` samples of a release may know before seeing one."""
+
+    id: str
+    parameters: tuple[Parameter, ...]
+    size: int
+    model: ReleaseModel
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedRelease:
     """A published release with the samples a reader has a right to, and no others."""
 
@@ -64,6 +77,10 @@ class PublishedRelease:
     parameters: tuple[Parameter, ...]
     samples: SampleSet
     model: ReleaseModel
+
+    @property
+    def public(self) -> PublicRelease:
+        return PublicRelease(self.id, self.parameters, self.samples.size, self.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from app.services.create_principal import create_principal
 from app.services.principals import Role
 from app.settings import Settings
 from tests.conftest import Backend
-from tests.services.fixtures import runtime, settings, world
+from tests.services.fixtures import runtime, second_runtime, settings, world
 
-__all__ = ["runtime", "settings", "world"]
+__all__ = ["runtime", "second_runtime", "settings", "world"]
 
 COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365}}
 MODEL = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 from starlette.requests import Request
 
-from app.api.json_body import DEPTH_MAX, parse_json, read_json, read_spec, validate
+from app.api.json_body import DEPTH_MAX, check_json, parse_json, read_json, read_spec, validate
 from app.api.schemas.shapes import Body, Moment
 from app.errors import InvalidRequest, MalformedBody, UnsupportedFormat
 
@@ -109,6 +109,59 @@ def test_no_bytes_escape_as_anything_but_a_refusal(raw):
     except (MalformedBody, InvalidRequest):
         return
     assert value is None or isinstance(value, dict | list | str | bool | int | float)
+
+
+def outcome(read, raw: bytes) -> str:
+    try:
+        read(raw)
+    except (MalformedBody, InvalidRequest) as refused:
+        return f"{refused.code}: {refused.detail}"
+    return "read"
+
+
+_NUMBERS = ["1", "-0", "1e999", "1.5", "9" * 25, "NaN"]
+_TOKENS = st.sampled_from(
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        '"a"',
+        '"b"',
+        '"\\u0000"',
+        '"\\ud800"',
+        '"é"',
+        "1",
+        "-0",
+        "1e999",
+        "1.5",
+        "9" * 25,
+        "NaN",
+        "null",
+        " ",
+    ]
+)
+
+
+@given(st.binary(max_size=64) | st.lists(_TOKENS, max_size=14).map(lambda parts: "".join(parts).encode()))
+def test_looking_at_a_text_refuses_what_reading_it_refuses(raw):
+    assert outcome(check_json, raw) == outcome(parse_json, raw)
+
+
+@given(_VALUES)
+def test_looking_passes_every_value_that_can_be_kept(value):
+    check_json(json.dumps(value).encode())
+    check_json(json.dumps(value, ensure_ascii=False).encode())
+
+
+@pytest.mark.parametrize("depth", [DEPTH_MAX, DEPTH_MAX + 1, 5_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_looking_counts_the_same_levels_as_reading(depth, opening, closing):
+    times = depth // opening.count("[") // 2 if opening.startswith("[{") else depth
+    raw = (opening * times + "0" + closing * times).encode()
+    assert outcome(check_json, raw) == outcome(parse_json, raw)
 
 
 def test_a_hostile_body_gets_a_short_answer():
