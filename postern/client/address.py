@@ -38,10 +38,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`url` without a slash at its end; `secure` if it is https."""
+    """`url` without a slash at its end."""
 
     url: str
     key: Key
+
+    @property
+    def local(self) -> bool:
+        return is_this_machine(urlsplit(self.url).hostname or "")
 
     @property
     def secure(self) -> bool:

@@ -7,13 +7,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from postern.client.address import find_address, insecure_by_environment
 from postern.client.async_release import AsyncRelease
 from postern.client.call import Call
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
+from postern.client.calls.stewards import Role
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
@@ -113,9 +114,30 @@ class AsyncClient:
             AsyncRelease(self, facts) async for facts in self._all(lambda at: pages.releases(at, page_size, dataset))
         )
 
-    async def plan(self, model: Mapping[str, Any], mechanism: Mapping[str, Any], *, n: int, **more: Any) -> Plan:
-        """Cost and accuracy from public numbers; `more`: columns, delta, target, calibrate, privacy_unit."""
-        return await self.send(stewards.plan(model, mechanism, n, more))
+    async def plan(
+        self,
+        model: Mapping[str, Any],
+        mechanism: Mapping[str, Any],
+        *,
+        n: int,
+        columns: Mapping[str, Any] | None = None,
+        delta: float | None = None,
+        target: Mapping[str, float] | None = None,
+        calibrate: Literal["samples", "temperature", "trim"] | None = None,
+        privacy_unit: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Cost and accuracy from public numbers. `target` is what may be spent: what is missing is then found."""
+        call = stewards.plan(
+            model,
+            mechanism,
+            n=n,
+            columns=columns,
+            delta=delta,
+            target=target,
+            calibrate=calibrate,
+            privacy_unit=privacy_unit,
+        )
+        return await self.send(call)
 
     async def create_dataset(
         self,
@@ -173,7 +195,7 @@ class AsyncClient:
         facts = await self.send(call)
         return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
 
-    async def create_analyst(self, name: str, *, role: str = "analyst", idempotency_key: str | None = None) -> Analyst:
+    async def create_analyst(self, name: str, *, role: Role = "analyst", idempotency_key: str | None = None) -> Analyst:
         return await self.send(stewards.create_analyst(name, role, idempotency_key))
 
     def analysts(self, *, page_size: int | None = None) -> AsyncIterator[Analyst]:
@@ -185,7 +207,7 @@ class AsyncClient:
         label: str,
         *,
         expires_at: datetime | str | None = None,
-        role: str | None = None,
+        role: Role | None = None,
         idempotency_key: str | None = None,
     ) -> NewKey:
         """The answer's `token` is told this once."""

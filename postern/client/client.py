@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from postern.client.address import find_address, insecure_by_environment
 from postern.client.call import Call
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
+from postern.client.calls.stewards import Role
 from postern.client.release import Release
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
@@ -107,9 +108,30 @@ class Client:
         """Every release this key may see, newest first, a page at a time."""
         return (Release(self, facts) for facts in self._all(lambda at: pages.releases(at, page_size, dataset)))
 
-    def plan(self, model: Mapping[str, Any], mechanism: Mapping[str, Any], *, n: int, **more: Any) -> Plan:
-        """Cost and accuracy from public numbers; `more`: columns, delta, target, calibrate, privacy_unit."""
-        return self.send(stewards.plan(model, mechanism, n, more))
+    def plan(
+        self,
+        model: Mapping[str, Any],
+        mechanism: Mapping[str, Any],
+        *,
+        n: int,
+        columns: Mapping[str, Any] | None = None,
+        delta: float | None = None,
+        target: Mapping[str, float] | None = None,
+        calibrate: Literal["samples", "temperature", "trim"] | None = None,
+        privacy_unit: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Cost and accuracy from public numbers. `target` is what may be spent: what is missing is then found."""
+        call = stewards.plan(
+            model,
+            mechanism,
+            n=n,
+            columns=columns,
+            delta=delta,
+            target=target,
+            calibrate=calibrate,
+            privacy_unit=privacy_unit,
+        )
+        return self.send(call)
 
     def create_dataset(
         self,
@@ -167,7 +189,7 @@ class Client:
         facts = self.send(call)
         return Release(self, self.wait(facts, timeout_s, on_progress) if wait else facts)
 
-    def create_analyst(self, name: str, *, role: str = "analyst", idempotency_key: str | None = None) -> Analyst:
+    def create_analyst(self, name: str, *, role: Role = "analyst", idempotency_key: str | None = None) -> Analyst:
         return self.send(stewards.create_analyst(name, role, idempotency_key))
 
     def analysts(self, *, page_size: int | None = None) -> Iterator[Analyst]:
@@ -179,7 +201,7 @@ class Client:
         label: str,
         *,
         expires_at: datetime | str | None = None,
-        role: str | None = None,
+        role: Role | None = None,
         idempotency_key: str | None = None,
     ) -> NewKey:
         """The answer's `token` is told this once."""

@@ -1,8 +1,10 @@
 """A small HTTP server on loopback that misbehaves as told: drops connections, refuses, redirects, talks too much, or stands
 between the client and a real service and loses its answers."""
 
+import contextlib
 import http.client
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,7 +55,7 @@ class Misbehaving:
 
 
 @contextmanager
-def misbehaving(behave: Behaviour) -> Iterator[Misbehaving]:
+def misbehaving(behave: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[Misbehaving]:
     seen: list[Seen] = []
     lock = threading.Lock()
 
@@ -92,15 +94,21 @@ def misbehaving(behave: Behaviour) -> Iterator[Misbehaving]:
             if answer.cut:
                 self.close_connection = True
 
+        def handle(self) -> None:
+            with contextlib.suppress(OSError):  # a handshake that the client broke off, with good reason
+                super().handle()
+
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             return None
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield Misbehaving(f"http://127.0.0.1:{server.server_port}", seen)
+        yield Misbehaving(f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_port}", seen)
     finally:
         server.shutdown()
         server.server_close()

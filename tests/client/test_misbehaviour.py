@@ -3,10 +3,19 @@
 import gzip
 import json
 import logging
+import ssl
 import traceback
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from postern.client import (
     ClientError,
@@ -176,3 +185,38 @@ def test_the_key_is_in_the_header_and_nowhere_else(opened: Opener, caplog: pytes
     assert not any("canary" in text for text in [*told, caplog.text])
     assert all(seen.headers["authorization"] == f"Bearer {SECRET}" for seen in server.seen)
     assert all(seen.headers["user-agent"].startswith("postern-client/") for seen in server.seen)
+
+
+def test_no_proxy_sees_what_is_asked_of_this_machine(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    with misbehaving(script(Say(body=ME))) as server, misbehaving(script(Say(body=ME))) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        assert opened(server.url, SECRET).me().name == "Eve"
+        assert (len(server.seen), len(proxy.seen)) == (1, 0)
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """A certificate for 127.0.0.1 that nobody vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "both.pem"
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(secret + certificate.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
+
+
+def test_a_certificate_nobody_vouches_for_gets_no_key(opened: Opener, tmp_path: Path) -> None:
+    with misbehaving(script(Say(body=ME)), tls=self_signed(tmp_path)) as server:
+        with pytest.raises(Unreachable, match=r"(?i)certificate"):
+            opened(server.url, SECRET, retries=QUICK).me()
+        assert server.seen == []

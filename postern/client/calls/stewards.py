@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan
 from postern.client.results.releases import ReleaseFacts
 from postern.client.uploads import body_of
+
+Role = Literal["analyst", "dashboard", "auditor"]
 
 UPLOADED = {"kind": "upload", "retain": False}
 """Rows are uploaded, and wiped once no release waits for them."""
@@ -61,8 +63,28 @@ def upload(dataset: str | Dataset, data: Any, content_type: str | None) -> Call[
     return Call("PUT", path("datasets", id_of(dataset), "data"), _upload, body=body, content_type=kind)
 
 
-def plan(model: Mapping[str, Any], mechanism: Mapping[str, Any], n: int, more: Mapping[str, Any]) -> Call[Plan]:
-    return Call("POST", path("plans"), _plan, body=encode(given(model=model, mechanism=mechanism, n=n, **more)))
+def plan(
+    model: Mapping[str, Any],
+    mechanism: Mapping[str, Any],
+    *,
+    n: int,
+    columns: Mapping[str, Any] | None,
+    delta: float | None,
+    target: Mapping[str, float] | None,
+    calibrate: str | None,
+    privacy_unit: Mapping[str, Any] | None,
+) -> Call[Plan]:
+    spec = given(
+        model=model,
+        mechanism=mechanism,
+        n=n,
+        columns=columns,
+        delta=delta,
+        target=target,
+        calibrate=calibrate,
+        privacy_unit=privacy_unit,
+    )
+    return Call("POST", path("plans"), _plan, body=encode(spec))
 
 
 def request_release(
@@ -78,7 +100,7 @@ def request_release(
     return Call("POST", where, _release, body=encode(spec), idempotency_key=once(idempotency_key))
 
 
-def create_analyst(name: str, role: str, idempotency_key: str | None) -> Call[Analyst]:
+def create_analyst(name: str, role: Role, idempotency_key: str | None) -> Call[Analyst]:
     body = encode({"name": name, "role": role})
     return Call("POST", path("analysts"), _analyst, body=body, idempotency_key=once(idempotency_key))
 
@@ -88,7 +110,7 @@ def create_key(
     label: str,
     *,
     expires_at: datetime | str | None,
-    role: str | None,
+    role: Role | None,
     idempotency_key: str | None,
 ) -> Call[NewKey]:
     if isinstance(expires_at, datetime):
