@@ -4,11 +4,12 @@ background once they are many.
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from app.errors import IntegrityFailure
 from app.ledger.entry import Entry, Head
-from app.ledger.hash_chain import GENESIS, digest_of
+from app.ledger.hash_chain import digest_of
 from app.ledger.trust import TrustFault
 from app.ledger.verification import Verifier
 from app.services.runtime import Runtime
@@ -32,14 +33,22 @@ class Pass:
     fault: TrustFault | None
 
 
-async def verify_all(database: Database, *, gentle: bool = False) -> Pass:
+async def verify_all(
+    database: Database,
+    *,
+    gentle: bool = False,
+    verifier: Verifier | None = None,
+    after_batch: Callable[[Verifier], Awaitable[None]] | None = None,
+) -> Pass:
     """Every line from the first, by the rules, up to the head of the moment the pass began, then every account.
 
-    In batches, each its own short read; lines are only ever appended. `gentle` pauses in between.
+    In batches, each its own short read; lines are only ever appended. `gentle` pauses in between. `verifier`: one that
+    has seen the first lines already. `after_batch` is told while every line is sound.
     """
     async with database.read() as connection:
         target = (await read_stored(connection)).head
-    verifier, head = Verifier(), GENESIS
+    verifier = verifier or Verifier()
+    head = verifier.result().head
     while head.sequence < target.sequence:
         began = time.monotonic()
         async with database.read() as connection:
@@ -48,6 +57,8 @@ async def verify_all(database: Database, *, gentle: bool = False) -> Pass:
         head = verifier.result().head
         if not sound or not batch:
             return Pass(head, await _named(database, verifier, head, target))
+        if after_batch is not None:
+            await after_batch(verifier)
         if gentle:
             await asyncio.sleep((time.monotonic() - began) * (1 / BACKGROUND_SHARE - 1))
     result = verifier.result(target)

@@ -11,6 +11,7 @@ from app.ledger.entry import Head
 from app.ledger.hash_chain import GENESIS
 from app.ledger.signed_head import ActKind, SignedHead
 from app.ledger.trust import TrustFault
+from app.services.half_pass import PUT_DOWN, HalfPass
 from app.services.ledger_trust import Look, distrust, goes_on_from, look
 from app.services.runtime import Runtime
 from app.services.verify_lines import AT_START_MAX, verify_all, verify_links
@@ -186,13 +187,20 @@ async def _go_through(runtime: Runtime) -> None:
         await asyncio.sleep(PASS_S)
 
 
-async def go_through(runtime: Runtime, *, gentle: bool = False) -> None:
-    """One pass over all lines; its end is remembered as the place from which the next start goes on."""
-    passed = await verify_all(runtime.database, gentle=gentle)
+async def go_through(runtime: Runtime, *, gentle: bool = False, put_down: int = PUT_DOWN) -> None:
+    """One pass over all lines; its end is remembered as the place from which the next start goes on.
+
+    From `put_down` lines on it is put down now and then, so that a process that ends does not begin the next anew.
+    """
+    half = HalfPass(runtime, put_down)
+    passed = await verify_all(
+        runtime.database, gentle=gentle, verifier=await half.taken_up(), after_batch=half.put_down
+    )
     if passed.fault is not None:
         distrust(runtime, passed.fault, await look(runtime))
     else:
         await _keep_checkpoint(runtime, passed.head)
+    await half.forget()
 
 
 async def _keep_checkpoint(runtime: Runtime, head: Head) -> None:

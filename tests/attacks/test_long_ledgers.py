@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,3 +176,66 @@ async def test_a_checkpoint_of_a_line_this_chain_lacks_is_not_believed(long: Lon
     async with started(long.past) as (runtime, _):
         assert runtime.notary.fault is not None
         assert (runtime.notary.fault.name, runtime.notary.fault.sequence) == ("reordered", long.checked)
+
+
+async def crashed_in_the_middle(long: Long) -> Path:
+    """A process that ends in the middle of its pass; what it put down."""
+    async with services(long.past.settings) as runtime:
+        await check_ledger_on_start(runtime)
+        passing = asyncio.create_task(go_through(runtime, gentle=True, put_down=2_000))
+        for _ in range(2_000):
+            await asyncio.sleep(0.01)
+            if any(long.checkpoint.parent.glob("pass-*")):
+                break
+        passing.cancel()
+        await asyncio.gather(passing, return_exceptions=True)
+    assert checkpoint_of(long).head.sequence == long.checked, "half a pass vouches for nothing"
+    return next(long.checkpoint.parent.glob("pass-*"))
+
+
+async def test_a_pass_cut_off_by_a_crash_is_taken_up_by_the_next_process(long: Long) -> None:
+    put_down = await crashed_in_the_middle(long)
+    async with services(long.past.settings) as runtime:
+        await check_ledger_on_start(runtime)
+        with lines_read(runtime) as read:
+            await go_through(runtime)
+        assert read[0] < long.head - 1_000
+        assert runtime.notary.fault is None
+        assert checkpoint_of(long).head.sequence == long.head
+        assert not put_down.exists()
+        with lines_read(runtime) as read:
+            await go_through(runtime)
+        assert read[0] >= long.head, "the next pass begins at the first line again"
+
+
+async def test_a_pass_taken_up_finds_what_lies_ahead_of_it(long: Long) -> None:
+    await crashed_in_the_middle(long)
+    at = long.checked - 100
+    await behind_its_back(long.past, partial(tampering.edit, at=at))
+    async with services(long.past.settings) as runtime:
+        await check_ledger_on_start(runtime)
+        await go_through(runtime)
+        assert runtime.notary.fault is not None
+        assert (runtime.notary.fault.name, runtime.notary.fault.sequence) == ("edited", at)
+        await go_through(runtime)
+        assert runtime.notary.fault.sequence == at
+
+
+@pytest.mark.parametrize("damage", ["edited", "cut short", "of another ledger", "too old"])
+async def test_a_half_pass_nobody_signed_is_not_taken_up(long: Long, damage: str) -> None:
+    put_down = await crashed_in_the_middle(long)
+    head, _, body = put_down.read_bytes().partition(b"\n")
+    changed = {
+        "edited": (head, body.replace(b"rel_filler_000001", b"rel_filler_999999")),
+        "cut short": (head, body[:-1]),
+        "of another ledger": (head.replace(b'"led_', b'"lad_'), body),
+        "too old": (head, body),
+    }
+    put_down.write_bytes(b"\n".join(changed[damage]))
+    await behind_its_back(long.past, partial(tampering.edit, at=long.early + 100))
+    later = 7 * 3_600_000_000 if damage == "too old" else 0
+    async with services(long.past.settings, clock=lambda: time.time_ns() // 1_000 + later) as runtime:
+        await check_ledger_on_start(runtime)
+        await go_through(runtime)
+        assert runtime.notary.fault is not None, "the pass began at the first line"
+        assert runtime.notary.fault.sequence == long.early + 100
