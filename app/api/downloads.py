@@ -9,10 +9,12 @@ import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
+import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from app.errors import PosternError
 from app.services.export_samples import BuiltFile
 
 PIECE_BYTES = 256 * 1024
@@ -22,6 +24,8 @@ STALL_S_MAX = 60.0
 CHECK_S = 0.25
 _GZIP_WBITS = 31
 
+_log = structlog.get_logger("postern.api")
+
 Check = Callable[[], Awaitable[object]]
 
 
@@ -29,7 +33,15 @@ class Download(Response):
     """`check` raises once the caller may no longer read; asked before the first piece and then as time passes."""
 
     def __init__(
-        self, built: BuiltFile, *, headers: Mapping[str, str], media_type: str, gzipped: bool, check: Check
+        self,
+        built: BuiltFile,
+        *,
+        headers: Mapping[str, str],
+        media_type: str,
+        gzipped: bool,
+        check: Check,
+        check_s: float = CHECK_S,
+        stall_s: float = STALL_S_MAX,
     ) -> None:
         super().__init__(None, 200, headers, media_type)
         del self.headers["content-length"]
@@ -38,12 +50,20 @@ class Download(Response):
         self._built = built
         self._gzipped = gzipped
         self._check = check
+        self._check_s = check_s
+        self._stall_s = stall_s
+        self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._check()
+            self._begun = True
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             await self._pieces(Request(scope, receive), send)
+        except (PosternError, TimeoutError) as reason:
+            if not self._begun:
+                raise
+            _log.info("download given up", reason=type(reason).__qualname__)
         finally:
             await asyncio.to_thread(self._built.close)
 
@@ -51,13 +71,13 @@ class Download(Response):
         pieces = compressed(self._built) if self._gzipped else plain(self._built)
         checked = time.monotonic()
         while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-            if time.monotonic() - checked > CHECK_S:
+            if time.monotonic() - checked >= self._check_s:
                 await self._check()
                 if await request.is_disconnected():
                     return
                 checked = time.monotonic()
             message = {"type": "http.response.body", "body": piece, "more_body": True}
-            await asyncio.wait_for(send(message), STALL_S_MAX)
+            await asyncio.wait_for(send(message), self._stall_s)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -14,10 +14,11 @@ from app.services.exports import FORMATS
 from app.services.exports.draws import Draws, choose
 from app.services.exports.format import ExportFormat
 from app.services.principals import Reader
-from app.services.published_release import open_release
+from app.services.published_release import open_release, require_still_readable
+from app.services.ready_bodies import TAG_LENGTH
 from app.services.receipts import receipt_for
 from app.services.runtime import Runtime
-from app.services.warm_memory import Receipt
+from app.services.warm_memory import PublicRelease, Receipt
 
 IN_MEMORY_BYTES_MAX = 1024 * 1024
 """Smaller files never touch the disk."""
@@ -29,7 +30,8 @@ COMPRESS_VALUES_MIN = 32
 class Export:
     """What would be sent, known before it is built. `etag` is strong: it names all that the bytes depend on."""
 
-    release: str
+    release: PublicRelease
+    reader: Reader
     format: ExportFormat
     draws: Draws = field(repr=False)
     receipt: Receipt = field(repr=False)
@@ -41,7 +43,7 @@ class Export:
 
     @property
     def filename(self) -> str:
-        return f"{self.release}-{self.draws.size}.{self.format.suffix}"
+        return f"{self.release.id}-{self.draws.size}.{self.format.suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +67,28 @@ async def describe_export(
     chosen = FORMATS[name]
     chosen.require()
     draws = choose(release.samples, parameters)
-    receipt = await receipt_for(runtime, release.id, draws)
+    receipt = await receipt_for(runtime, reader, release.id, draws)
     described = f"postern/{__version__} {chosen.made_with()} {receipt.digest}"
-    return Export(release.id, chosen, draws, receipt, hashlib.sha256(described.encode()).hexdigest()[:32])
+    etag = hashlib.sha256(described.encode()).hexdigest()[:TAG_LENGTH]
+    return Export(release.public, reader, chosen, draws, receipt, etag)
 
 
 async def build_export(runtime: Runtime, export: Export) -> BuiltFile:
     """Raises TooBusy, NotAcceptable, Unavailable when there is no room on the disk."""
-    room = runtime.exports
+    room, reader = runtime.exports, export.reader.id
     size = export.draws.size * export.draws.width * export.format.bytes_per_value
-    room.reserve(size)
+    room.reserve(reader, size)
     try:
-        file = await room.take_turn(lambda: _built(export, str(runtime.settings.data_dir)))
-        return BuiltFile(file, file.tell(), lambda: room.free(size))
+        file = await room.take_turn(reader, lambda: _built(export, str(runtime.settings.data_dir)))
+        return BuiltFile(file, file.tell(), lambda: room.free(reader, size))
     except BaseException:
-        room.free(size)
+        room.free(reader, size)
         raise
+
+
+async def require_still_exportable(runtime: Runtime, export: Export) -> None:
+    """While a file is built and sent: the key still works and still reads as many samples. Raises what refuses it."""
+    await require_still_readable(runtime, export.reader, export.release)
 
 
 def _built(export: Export, folder: str) -> BinaryIO:

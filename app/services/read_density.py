@@ -32,10 +32,10 @@ async def read_density(
     memo = ("density", release.id, draws.size, draws.indices, kind, bins)
     ready = runtime.warm.bodies.get(memo)
     if ready is None:
-        receipt = await receipt_for(runtime, release.id, draws)
+        receipt = await receipt_for(runtime, reader, release.id, draws)
         head = {"release": release.id, "samples": draws.size, "kind": kind}
-        tail = {"receipt": receipt.fields}
-        ready = await runtime.exports.take_turn(lambda: ready_body(_encode(head | _series(draws, kind, bins) | tail)))
+        with runtime.answers.line(reader.id) as line:
+            ready = await line.in_thread(_plotted, draws, kind, bins, head, {"receipt": receipt.fields})
         runtime.warm.bodies.put(memo, ready, size_of(ready))
     return ready
 
@@ -53,6 +53,10 @@ def _chosen(release: PublishedRelease, names: Sequence[str], kind: Kind, bins: i
     if not all(math.isfinite(parameter.upper - parameter.lower) for parameter in draws.parameters):
         raise InvalidInput("parameter", "a parameter whose public range is finite")
     return draws
+
+
+def _plotted(draws: Draws, kind: Kind, bins: int, head: dict[str, Any], tail: dict[str, Any]) -> ReadyBody:
+    return ready_body(_encode(head | _series(draws, kind, bins) | tail))
 
 
 def _series(draws: Draws, kind: Kind, bins: int) -> dict[str, Any]:

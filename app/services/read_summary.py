@@ -53,13 +53,14 @@ async def read_summary(
     ready = runtime.warm.bodies.get(memo)
     if ready is None:
         page = chosen.part(start, after)
-        receipt = await receipt_for(runtime, release.id, page)
+        receipt = await receipt_for(runtime, reader, release.id, page)
         head = {"release": release.id, "samples": page.size, "level": level}
         tail = {"next_cursor": following, "receipt": receipt.fields}
         if page.size * page.width < OFF_LOOP_VALUES:
             ready = _table(page, level, head, tail)
         else:
-            ready = await runtime.exports.take_turn(lambda: _table(page, level, head, tail))
+            with runtime.answers.line(reader.id) as line:
+                ready = await line.in_thread(_table, page, level, head, tail)
         runtime.warm.bodies.put(memo, ready, size_of(ready))
     return SummaryPage(ready, following)
 

@@ -12,7 +12,6 @@ A receipt is a function of the first k samples and of public numbers. It is no s
 change its receipt, but not so that it agrees with the card and the ledger that others hold.
 """
 
-import asyncio
 import hashlib
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 from app.errors import IntegrityFailure
 from app.ledger.canonical import canonical_json
 from app.services.exports.draws import Draws
+from app.services.principals import Reader
 from app.services.read_card import build_card
 from app.services.runtime import Runtime
 from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, Receipt
@@ -39,33 +39,37 @@ class Provenance:
     ledger: dict[str, Any]
 
 
-async def receipt_for(runtime: Runtime, release_id: str, draws: Draws) -> Receipt:
-    """Remembered by release, prefix and parameters: a file asked for again is not read to be hashed again."""
+async def receipt_for(runtime: Runtime, reader: Reader, release_id: str, draws: Draws) -> Receipt:
+    """Remembered by release, prefix and parameters: a file asked for again is not hashed again. Raises TooBusy."""
     memo = ("receipt", release_id, draws.size, draws.indices)
     known = runtime.warm.receipts.get(memo)
     if known is None:
-        known = await runtime.warm.flights.do(memo, lambda: _write(runtime, release_id, draws))
+        known = await runtime.warm.flights.do(memo, lambda: _write(runtime, reader, release_id, draws))
         size = ENTRY_OVERHEAD_BYTES + _BYTES_PER_NAME * draws.width
         runtime.warm.receipts.put(memo, known, size)
     return known
 
 
-async def _write(runtime: Runtime, release_id: str, draws: Draws) -> Receipt:
+async def _write(runtime: Runtime, reader: Reader, release_id: str, draws: Draws) -> Receipt:
     provenance = await _provenance(runtime, release_id)
-    small = draws.size * draws.width < OFF_LOOP_VALUES
-    values = draws.digest() if small else await runtime.exports.take_turn(draws.digest)
+    if draws.size * draws.width < OFF_LOOP_VALUES:
+        return _filled(provenance, release_id, draws)
+    with runtime.answers.line(reader.id) as line:
+        return await line.in_thread(_filled, provenance, release_id, draws)
+
+
+def _filled(provenance: Provenance, release_id: str, draws: Draws) -> Receipt:
     fields = {
         "version": RECEIPT_VERSION,
         "release": release_id,
         "dataset": provenance.dataset,
         "samples": draws.size,
         "parameters": draws.names,
-        "values_sha256": values,
+        "values_sha256": draws.digest(),
         "card_sha256": provenance.card_sha256,
         "ledger": provenance.ledger,
     }
-    text = canonical_json(fields) if small else await asyncio.to_thread(canonical_json, fields)
-    return Receipt(fields, hashlib.sha256(text.encode()).hexdigest())
+    return Receipt(fields, hashlib.sha256(canonical_json(fields).encode()).hexdigest())
 
 
 async def _provenance(runtime: Runtime, release_id: str) -> Provenance:
