@@ -1,5 +1,9 @@
 """Questions through the client, against a real service: what is sent is what docs/queries.md says, what comes back is typed."""
 
+import runpy
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +11,7 @@ import pytest
 from postern.client import (
     AccessRequired,
     Answer,
+    Client,
     InvalidInput,
     NotFound,
     Question,
@@ -155,3 +160,24 @@ def test_what_one_may_not_see_is_refused_in_kind(opened: Opener, analyst: Any, t
 def test_an_interval_by_builder_equals_the_interval_by_method(analyst: Any, trial: Trial) -> None:
     release = analyst.release(trial.release)
     assert release.ask(Question(interval(0.5), parameter("theta"))) == release.interval("theta", 0.5)
+
+
+def test_threads_share_a_client(trial: Trial) -> None:
+    with Client(trial.place.url, trial.analyst_key) as client, ThreadPoolExecutor(8) as pool:
+        release = client.release(trial.release)
+        levels = [level / 10 for level in range(1, 10)] * 8
+        found = list(pool.map(lambda tau: release.quantile("theta", tau), levels))
+    assert found == found[:9] * 8
+
+
+def test_the_example_prints_a_report(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("POSTERN_URL", trial.place.url)
+    monkeypatch.setenv("POSTERN_KEY", trial.analyst_key)
+    monkeypatch.setattr(sys, "argv", ["report.py", trial.release])
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "client" / "report.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert f"# Release {trial.release}" in printed
+    assert "P(theta > 0.5)" in printed
+    assert "receipt: verified" in printed

@@ -109,6 +109,25 @@ def test_mistakes_are_one_sentence(
     assert said in err + out
 
 
+def test_a_dry_run_answers_nothing_and_says_what_would_be_carried(postern: Postern, trial: Trial) -> None:
+    code, out, _ = postern("query", trial.release, "--mean", "theta", "--dry-run", "--table")
+    assert code == 0
+    assert out.splitlines()[2].split()[:5] == ["mean", "of", "theta", "–", "–"]
+    alone = json.loads(postern("query", trial.release, "-", "--dry-run", stdin=json.dumps(THETA))[1])
+    assert alone["valid"] is True
+    assert "response" not in alone
+    code, _, err = postern("query", trial.release, "-", "--dry-run", stdin=json.dumps(BAD))
+    assert code == 1
+    assert "invalid_query" in err
+
+
+def test_questions_asked_together_say_how_sure_all_are(postern: Postern, trial: Trial) -> None:
+    both = json.dumps([THETA, THETA])
+    code, out, _ = postern("query", trial.release, "-", "--together", "--table", stdin=both)
+    assert code == 0
+    assert out.splitlines()[-1] == "8 samples; all bounds hold at once with probability 0.95"
+
+
 def test_the_summary_is_a_table_or_json(postern: Postern, trial: Trial) -> None:
     code, out, _ = postern("query", trial.network, "--summary", "--table")
     assert code == 0
