@@ -1,184 +1,67 @@
 """Does a charge cost the same on a long ledger, and how long does an export take to verify?
 
-    python benchmarks/bench_ledger.py [--short 1000] [--long 1000000] [--charges 300] [--rounds 5]
+    python benchmarks/bench_ledger.py [--short 1000] [--long 1000000] [--charges 100] [--rounds 9] [--verifications 3]
 
-For SQLite and PostgreSQL: a ledger of `short` lines and one of `long` lines (sealed in memory, inserted in bulk with
-triggers off, signed once), then charges through `ledger_book.post` with a notary, as the service makes them. Rounds
-alternate between the two ledgers so that a busy machine slows both; the median of a round's charges is taken, then
-the median of rounds. The long ledger's lines are also written as an export and verified from the file, offline.
-Prints tables; asserts nothing.
+For SQLite and PostgreSQL: a ledger of `short` lines and one of `long` lines, then charges through `ledger_book.post` with
+a notary, as the service makes them. In every round each ledger of an engine is charged `charges` times, in random order,
+so that a busy machine slows both; a round's figure is the median of its charges. Two copies of the short ledger are the
+control: they tell what a difference of nothing looks like, and a run in which they differ by more than 15 %, in time or in
+processor time, is void and fails. The long ledger's lines are also written as an export and verified from the file,
+offline, in a process of its own each time; one that does not verify fails the run too.
 """
 
 import argparse
 import asyncio
+import json
+import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sqlalchemy import insert, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from app.core.privacy import ORDERS, Cost
-from app.ledger.account import Account, open_account
-from app.ledger.amounts import amounts_of
-from app.ledger.canonical import release_event
-from app.ledger.entry import Entry, Head
-from app.ledger.export import entry_line, head_line, header_line
-from app.ledger.hash_chain import GENESIS, seal
-from app.ledger.offline import verify_export
-from app.ledger.posting import Posting, commit_posting, open_posting, reserve_posting
-from app.ledger.signed_head import Keyring, SigningKey
-from app.storage.accounts import account_values, lock_accounts
-from app.storage.engine import Database
-from app.storage.ledger_book import _values, post
-from app.storage.ledger_heads import signature_values
-from app.storage.migrate import upgrade
-from app.storage.notary import OPTION, Notary
-from app.storage.signing_keys import Keys
-from app.storage.tables import accounts, datasets, ledger_entries, ledger_head, principals
+from app.ledger.posting import reserve_posting
+from app.storage.accounts import lock_accounts
+from app.storage.ledger_book import post
+from benchmarks.filled_ledgers import CHARGE, EVENT, KEY, WHO, Filled, fill, prepare
+from benchmarks.published import machine, publish, quartiles, spread, table
 from tests.servers.postgres import PostgresServer
 
-CHARGE = amounts_of(Cost(1e-4, (1e-6,) * len(ORDERS)))
-WHO = {"actor": "an_steward", "reason": "benchmark", "at_us": 1_700_000_000_000_000}
-COLUMNS = {"cured": {"type": "binary"}}
-EVENT = release_event(
-    model={"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05},
-    mechanism={"kind": "baps", "samples": 100, "temperature": 1.0},
-    n=1000,
-    unit_rows=1,
-    samples=100,
-    columns=COLUMNS,
-)
-KEY = SigningKey("a benchmark's secret, of no value to anyone")
-LEDGER = "led_benchmark"
-BULK = 5_000
+SHORT, LONG, CHARGES, ROUNDS, VERIFICATIONS = 1_000, 1_000_000, 100, 9, 3
+PLACES = ("short", "copy", "long")
+WARM_UP = 20
+APART_MAX = 1.15
+VERIFY = """
+import json, sys, time
+from app.ledger.offline import verify_export
+from app.ledger.signed_head import parse_public_key
+began, cpu = time.perf_counter(), time.process_time()
+with open(sys.argv[1], "rb") as file:
+    verdict = verify_export(file, [parse_public_key(sys.argv[2])])
+wall, used = time.perf_counter() - began, time.process_time() - cpu
+print(json.dumps({"ok": verdict.ok, "entries": verdict.entries, "wall_s": round(wall, 3), "cpu_s": round(used, 3)}))
+"""
 
 
-@dataclass(slots=True)
-class Filled:
-    """A database with a ledger of some length."""
-
-    database: Database
-    lines: int
-    charged: int = 0
-    triggers: list[str] = field(default_factory=list)
-
-
-def postings(lines: int) -> Iterator[Posting]:
-    """Open, then reserve and commit alternately: what a real ledger mostly consists of."""
-    opened = open_posting(open_account("ds_a", epsilon=900_000.0, delta=1e-6), **WHO)
-    yield opened
-    account = opened.account
-    for number in range(1, lines):
-        release = f"rel_{(number - 1) // 2:08d}"
-        if number % 2:
-            posting = reserve_posting(account, release, CHARGE, event=EVENT, **WHO)
-        else:
-            posting = commit_posting(account, release, **WHO)
-        account = posting.account
-        yield posting
+def verified(export: Path, lines: int) -> dict[str, float]:
+    """Seconds of one verification, wall and processor, without the interpreter's start."""
+    command = [sys.executable, "-c", VERIFY, str(export), KEY.public.hex()]
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    if not found["ok"] or found["entries"] != lines:
+        raise SystemExit(f"the export does not verify: {found}")
+    return {"wall_s": found["wall_s"], "cpu_s": found["cpu_s"]}
 
 
-def sealed(lines: int) -> Iterator[tuple[Entry, Account]]:
-    head = GENESIS
-    for posting in postings(lines):
-        entry = seal(posting, head)
-        head = Head(entry.sequence, entry.digest)
-        yield entry, posting.account
-
-
-async def prepare(url: str, lines: int) -> Filled:
-    """A migrated database with a person, a dataset and, as yet, no line."""
-    upgrade(url)
-    notary = Notary(lambda: Keys(KEY, Keyring([KEY.public])))
-    database = Database.open(url, options={OPTION: notary})
-    people = {"id": "an_steward", "role": "steward", "name": "x", "created_by": None, "created_us": 0}
-    public = {"id": "ds_a", "owner": "an_steward", "name": "x", "columns": "{}", "unit": "null", "source": "{}"}
-    public |= {"n": 1000, "epsilon": 1.0, "delta": 0.0, "created_us": 0, "data_version": 1, "data_state": "ready"}
-    async with database.write() as connection:
-        await connection.execute(insert(principals).values(people))
-        await connection.execute(insert(datasets).values(public))
-    return Filled(database, lines)
-
-
-async def fill(places: list[Filled], lines: int, export: Path | None) -> None:
-    """The same lines into every place and into the export; sealed once, inserted in bulk past the ORM."""
-    batch: list[tuple[object, ...]] = []
-    with (export or Path("/dev/null")).open("wb") as file:
-        file.write(header_line(LEDGER, {KEY.id: KEY.public}))
-        for entry, account in sealed(lines):
-            if entry.sequence == 1:
-                for place in places:
-                    await _begin(place, account)
-            values = _values(entry)
-            batch.append(tuple(values[column.name] for column in ledger_entries.columns))
-            file.write(entry_line(entry))
-            if len(batch) == BULK or entry.sequence == lines:
-                for place in places:
-                    await _load(place.database, batch)
-                batch.clear()
-        signed = KEY.sign_head(LEDGER, Head(entry.sequence, entry.digest), entry.at_us)
-        file.write(head_line(signed))
-    for place in places:
-        async with place.database.write() as connection:
-            moved = {"sequence": entry.sequence, "digest": entry.digest} | signature_values(signed)
-            await connection.execute(update(ledger_head).values(moved))
-            await connection.execute(update(accounts).values(account_values(account)))
-            await _arm(connection, place)
-        if not place.database.is_sqlite:
-            async with place.database.write() as connection:
-                await connection.execute(text("ANALYZE ledger_entries"))
-
-
-async def _begin(place: Filled, account: Account) -> None:
-    async with place.database.write() as connection:
-        await _disarm(connection, place)
-        await connection.execute(insert(accounts).values(account_values(account)))
-
-
-async def _load(database: Database, batch: list[tuple[object, ...]]) -> None:
-    async with database.write() as connection:
-        raw: Any = (await connection.get_raw_connection()).driver_connection
-        if database.is_sqlite:
-            marks = ",".join("?" * len(batch[0]))
-            await raw.executemany(f"INSERT INTO ledger_entries VALUES ({marks})", batch)  # noqa: S608
-            return
-        async with raw.cursor() as cursor, cursor.copy("COPY ledger_entries FROM STDIN") as copy:
-            for row in batch:
-                await copy.write_row(row)
-
-
-async def _disarm(connection: AsyncConnection, place: Filled) -> None:
-    """Triggers off for the bulk load; kept to be put back, since a charge pays for them too."""
-    if connection.dialect.name == "postgresql":
-        for table in ("ledger_entries", "ledger_head", "accounts"):
-            await connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
-        return
-    rows = await connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
-    for name, source in rows.all():
-        if name.startswith(("ledger_", "accounts_")):
-            place.triggers.append(source)
-            await connection.execute(text(f"DROP TRIGGER {name}"))
-
-
-async def _arm(connection: AsyncConnection, place: Filled) -> None:
-    if connection.dialect.name == "postgresql":
-        for table in ("ledger_entries", "ledger_head", "accounts"):
-            await connection.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER USER"))
-    for source in place.triggers:
-        await connection.exec_driver_sql(source)
-
-
-async def charge(filled: Filled, count: int) -> list[float]:
-    """Milliseconds of each charge: lock the account, post, sign, commit."""
-    took = []
+async def charged(filled: Filled, count: int) -> dict[str, float]:
+    """One round: the median time of a charge (lock the account, post, sign, commit), and the client's processor time."""
+    took, cpu = [], time.process_time()
     for _ in range(count):
         filled.charged += 1
         began = time.perf_counter()
@@ -187,67 +70,127 @@ async def charge(filled: Filled, count: int) -> list[float]:
             release = f"rel_new_{filled.charged:08d}"
             await post(connection, reserve_posting(account, release, CHARGE, event=EVENT, **WHO))
         took.append((time.perf_counter() - began) * 1e3)
-    return took
+    used = (time.process_time() - cpu) / count * 1e3
+    return {"ms": round(statistics.median(took), 4), "cpu_ms": round(used, 4)}
 
 
-async def compare(name: str, short: Filled, long: Filled, charges: int, rounds: int) -> None:
-    medians: dict[int, list[float]] = {short.lines: [], long.lines: []}
-    cpu: dict[int, list[float]] = {short.lines: [], long.lines: []}
-    for filled in (short, long):
-        await charge(filled, 20)
+async def charges_of(places: Mapping[str, Filled], charges: int, rounds: int) -> list[dict[str, Any]]:
+    order = random.Random(11)
+    for filled in places.values():
+        await charged(filled, WARM_UP)
+    found = []
     for _ in range(rounds):
-        for filled in (short, long):
-            began = time.process_time()
-            medians[filled.lines].append(statistics.median(await charge(filled, charges)))
-            cpu[filled.lines].append((time.process_time() - began) / charges * 1e3)
-    for lines in (short.lines, long.lines):
-        low, middle, high = statistics.quantiles(medians[lines], n=4)
-        took = statistics.median(cpu[lines])
-        print(f"| {name} | {lines:,} | {middle:.2f} | {low:.2f} to {high:.2f} | {took:.2f} |")
-    ratio = statistics.median(medians[long.lines]) / statistics.median(medians[short.lines])
-    ratio_cpu = statistics.median(cpu[long.lines]) / statistics.median(cpu[short.lines])
-    print(f"| {name} | **ratio** | **{ratio:.2f}** | | **{ratio_cpu:.2f}** |", flush=True)
+        names = list(places)
+        order.shuffle(names)
+        row = {name: await charged(places[name], charges) for name in names}
+        found.append({name: row[name] for name in places})
+    return found
 
 
-def verify(export: Path, lines: int) -> None:
-    began, cpu = time.perf_counter(), time.process_time()
-    with export.open("rb") as file:
-        verdict = verify_export(file, [KEY.public])
-    wall, used = time.perf_counter() - began, time.process_time() - cpu
-    size = export.stat().st_size / 1e6
-    print("| offline verification | lines | MB | seconds | CPU s | µs a line | ok |\n|---|---|---|---|---|---|---|")
-    print(
-        f"| | {lines:,} | {size:.0f} | {wall:.1f} | {used:.1f} | {used / lines * 1e6:.1f} | {verdict.ok} |", flush=True
-    )
+def ratios_of(rounds: list[dict[str, Any]], name: str, unit: str) -> list[float]:
+    """Each round's figure over that of the short ledger in the same round."""
+    return [row[name][unit] / row["short"][unit] for row in rounds]
 
 
-async def main(short: int, long: int, charges: int, rounds: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        export = folder / "ledger.ndjson"
-        server = PostgresServer()
-        try:
-            urls = {"SQLite": [f"sqlite:///{folder / each}.db" for each in ("short", "long")]}
-            urls["PostgreSQL"] = [server.url(server.create_database()) for _ in range(2)]
-            ledgers = {
-                engine: [await prepare(one, short), await prepare(other, long)] for engine, (one, other) in urls.items()
-            }
-            await fill([pair[0] for pair in ledgers.values()], short, None)
-            await fill([pair[1] for pair in ledgers.values()], long, export)
-            verify(export, long)
-            print(
-                "\n| engine | lines | ms a charge (median) | quartiles of rounds | client CPU ms |\n|---|---|---|---|---|"
-            )
-            for engine, pair in ledgers.items():
-                await compare(engine, *pair, charges, rounds)
-            for place in (place for pair in ledgers.values() for place in pair):
-                await place.database.dispose()
-        finally:
-            server.stop()
+def tables_of(body: Mapping[str, Any]) -> dict[str, str]:
+    setting, checked = body["setting"], body["verify"]
+    wall, cpu = ([row[unit] for row in checked] for unit in ("wall_s", "cpu_s"))
+    each = spread([value / setting["long"] * 1e6 for value in cpu], 3)
+    heads = ["lines", "MB", "seconds", "processor s", "µs a line"]
+    shown = [f"{setting['long']:,}", f"{setting['export_mb']:,}", spread(wall, 3), spread(cpu, 3), each]
+    rows = []
+    for engine, rounds in body["charge"].items():
+        for name in PLACES:
+            lines = setting["long" if name == "long" else "short"]
+            times, used = ([row[name][unit] for row in rounds] for unit in ("ms", "cpu_ms"))
+            ratio = "" if name == "short" else spread(ratios_of(rounds, name, "ms"), 3)
+            by_cpu = "" if name == "short" else spread(ratios_of(rounds, name, "cpu_ms"), 3)
+            label = f"{lines:,}" + (", a copy" if name == "copy" else "")
+            rows.append([engine, label, spread(times, 3), ratio, spread(used, 3), by_cpu])
+    columns = ["engine", "lines", "ms a charge", "ratio", "processor ms", "ratio"]
+    return {"verify": table(heads, [shown]), "charge": table(columns, rows), "control": control_of(body)}
+
+
+def apart(body: Mapping[str, Any]) -> dict[str, float]:
+    """How far the copy of the short ledger is from it, by engine and figure: the very statistic that the long one is
+    judged by, for both figures that are shown, as a factor of at least 1."""
+    found = {}
+    for engine, rounds in body["charge"].items():
+        for unit, told in (("ms", "time"), ("cpu_ms", "processor time")):
+            ratio = statistics.median(ratios_of(rounds, "copy", unit))
+            found[f"{engine} {told}"] = max(ratio, 1 / ratio)
+    return found
+
+
+def control_of(body: Mapping[str, Any]) -> str:
+    told = ", ".join(f"{name} {(ratio - 1) * 100:.0f} %" for name, ratio in apart(body).items())
+    counts = max(apart(body).values()) <= APART_MAX
+    end = "the run counts." if counts else "**the machine was busy and this run does not count.**"
+    return f"The two copies of the short ledger differ by: {told}; {end}"
+
+
+def plot(figure: Any, body: Mapping[str, Any]) -> None:
+    """Every round's ratio to the short ledger, the control beside the long one."""
+    panel = figure.subplots()
+    labels = []
+    for engine, rounds in body["charge"].items():
+        for name, colour in (("copy", "C7"), ("long", "C0")):
+            ratios = ratios_of(rounds, name, "ms")
+            place = len(labels)
+            panel.plot([place] * len(ratios), ratios, ".", color=colour, alpha=0.5)
+            panel.plot([place - 0.2, place + 0.2], [quartiles(ratios)[1]] * 2, color=colour)
+            labels.append(f"{engine}\n" + ("a copy" if name == "copy" else f"{body['setting']['long']:,} lines"))
+    panel.axhline(1.2, color="C3", linestyle="--", linewidth=1)
+    panel.set(xticks=range(len(labels)), ylabel="time of a charge over that at 1,000 lines", ylim=(0, None))
+    panel.set_xticklabels(labels)
+    panel.grid(alpha=0.3, axis="y")
+
+
+async def measured(given: argparse.Namespace, folder: Path, server: PostgresServer) -> dict[str, Any]:
+    export = folder / "ledger.ndjson"
+    lengths = {"short": given.short, "copy": given.short, "long": given.long}
+    urls = {
+        "SQLite": {name: f"sqlite:///{folder / name}.db" for name in PLACES},
+        "PostgreSQL": {name: server.url(server.create_database()) for name in PLACES},
+    }
+    engines = {
+        engine: {name: await prepare(url, lengths[name]) for name, url in found.items()}
+        for engine, found in urls.items()
+    }
+    began = time.perf_counter()
+    await fill([places[name] for places in engines.values() for name in ("short", "copy")], given.short, None)
+    await fill([places["long"] for places in engines.values()], given.long, export)
+    print(f"ledgers filled in {time.perf_counter() - began:.0f} s", flush=True)
+    checked = [verified(export, given.long) for _ in range(given.verifications)]
+    charge = {engine: await charges_of(places, given.charges, given.rounds) for engine, places in engines.items()}
+    for places in engines.values():
+        for place in places.values():
+            await place.database.dispose()
+    setting = {"short": given.short, "long": given.long, "charges": given.charges}
+    setting["export_mb"] = round(export.stat().st_size / 1e6)
+    return {"setting": setting, "verify": checked, "charge": charge}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usual = {"short": SHORT, "long": LONG, "charges": CHARGES, "rounds": ROUNDS, "verifications": VERIFICATIONS}
+    for option, default in usual.items():
+        parser.add_argument(f"--{option}", type=int, default=default)
+    given = parser.parse_args()
+    server = PostgresServer()
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            found = asyncio.run(measured(given, Path(name), server))
+    finally:
+        server.stop()
+    body = {"machine": machine("sqlalchemy", "psycopg", "cryptography", "msgspec")} | found
+    tables = tables_of(body)
+    print("\n" + "\n\n".join(tables.values()))
+    if vars(given) == usual:
+        publish("ledger", body, tables, lambda figure: plot(figure, body), (6.0, 3.2))
+    if max(apart(body).values()) > APART_MAX:
+        raise SystemExit("the copies of the short ledger are too far apart: run it again on an idle machine")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option, default in (("short", 1_000), ("long", 1_000_000), ("charges", 300), ("rounds", 5)):
-        parser.add_argument(f"--{option}", type=int, default=default)
-    asyncio.run(main(**vars(parser.parse_args())))
+    main()
