@@ -13,6 +13,7 @@ import app
 import postern
 import postern.client as surface
 from app.api.problems import PROBLEMS
+from app.core.decisions import ESTIMANDS, UTILITIES
 from postern.client import AsyncClient, AsyncRelease, Client, InvalidInput, Misconfigured, Release
 from postern.client.address import Key, checked_url
 from postern.client.problems import BY_CODE, ClientError, PosternProblem, ServiceFailure, problem_of
@@ -105,6 +106,34 @@ def test_every_refusal_of_the_service_has_a_class() -> None:
     assert set(BY_CODE) <= set(PROBLEMS)
     assert isinstance(problem_of({"code": "new_one"}, status=418), InvalidInput)
     assert issubclass(PosternProblem, ClientError)
+
+
+def test_there_is_a_builder_for_every_kind_of_question() -> None:
+    theta = surface.parameter("theta")
+    estimands = [
+        theta,
+        surface.expression("theta"),
+        surface.predictive("mean"),
+        surface.comparison(theta, theta),
+        surface.probability({"a": 1}),
+        surface.expectation("a"),
+        surface.prediction({"a": 1}),
+        surface.classification("a"),
+        surface.explanation(),
+        surface.contrast({"a": 1.0}),
+    ]
+    utilities = [
+        surface.squared(),
+        surface.absolute(),
+        surface.pinball(0.5),
+        surface.interval(),
+        surface.zero_one(),
+        surface.log_score(),
+        surface.actions({"a": "1", "b": "0"}, range=(0, 1)),
+        surface.utility("r", responses=[0, 1], range=(0, 1)),
+    ]
+    assert {estimand.to_json()["kind"] for estimand in estimands} == set(ESTIMANDS)
+    assert {utility.to_json()["kind"] for utility in utilities} == set(UTILITIES)
 
 
 def test_one_version_for_service_client_and_package() -> None:

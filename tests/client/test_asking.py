@@ -113,6 +113,10 @@ def test_own_utilities_choose_from_a_list_or_a_grid(analyst: Any, trial: Trial) 
     assert listed.response in (0.1, 0.5, 0.9)
     spaced = release.ask(Question(utility(by, responses=grid(0, 1, 101), range=(-5, 0)), parameter("theta")))
     assert 0 <= float(spaced) <= 1
+    everywhere = utility("-(g - r) ** 2", responses=grid(0, 1), range=(-1, 0))
+    assert float(release.ask(Question(everywhere, parameter("theta")))) == pytest.approx(
+        float(release.mean("theta")), abs=1e-3
+    )
     assert float(release.ask(Question(squared(), predictive("probability", at_most=0)))) < 1
     assert float(release.ask(Question(squared(), comparison(parameter("theta"), expression("0.1 * theta"))))) == 1
 
