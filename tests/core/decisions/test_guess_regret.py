@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.core.decisions import SampleSet, answer_question, compile_question
-from app.core.decisions.regret import Bound, bound_finite, bound_log_law, bound_log_report, bound_mode
+from app.core.decisions.regret import Bound, bound_finite, bound_log_law, bound_log_report, bound_mode, bound_real
 from app.core.families.parameters import Parameter
 from tests.core.decisions.clinic import MODEL, joint, network_samples
 
@@ -88,6 +88,30 @@ def test_regret_of_explanations_stays_below_its_bound_with_what_the_search_may_m
     assert violations / 300 <= 0.292
 
 
+def test_regret_of_reported_laws_stays_below_its_bound_as_often_as_promised():
+    """The posterior is uniform over 400 networks; regret is what the mean law loses by the report, in units of ln(1/f)."""
+    posterior = network_samples(400, width=0.5)
+    law = joint(posterior)
+    total = sum(share for record, share in law.items() if record[1] == "true")
+    arms = {arm: sum(law[arm, "true", visits] for visits in "012") / total for arm in ("drug", "placebo", "none")}
+    truth = {arm: float(share.mean()) for arm, share in arms.items()}
+    spec = {"kind": "classification", "variable": "arm", "features": {"cured": True}}
+    body = {"estimand": spec, "utility": {"kind": "log", "floor": 0.01}, "confidence": CONFIDENCE}
+    question = compile_question(body, MODEL.parameters, MODEL)
+    rng, violations = np.random.default_rng(9), 0
+    for size in (2, 20):
+        for _ in range(300):
+            samples = SampleSet(MODEL.parameters, posterior.matrix[rng.integers(0, 400, size)])
+            answer = answer_question(question, samples)
+            lost = sum(share * math.log(share / answer.response[arm]) for arm, share in truth.items()) / math.log(100)
+            violations += lost > answer.regret.bound
+    # 600 rounds: four standard deviations above 0.2 is 0.266.
+    assert violations / 600 <= 0.266
+    assert min(truth.values()) > 0.01  # the best report is the mean law itself
+    expected = 0.5 * math.sqrt(2 / 100) + math.sqrt(2 * math.log(20) / 100)
+    assert bound_log_law(3, 100, 0.05).value == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_batch_of_bounds_holds_together():
     """Ten quantile questions on the same samples: some bound fails in at most one set of samples in five."""
     questions = [
@@ -137,6 +161,20 @@ def test_the_mode_bound_is_the_smaller_of_its_two_arguments():
     assert bound_mode(10**6, size, delta).value == pytest.approx(together, rel=1e-9)
     assert "Hoeffding" in bound_mode(2, size, delta).method
     assert "McDiarmid" in bound_mode(10**6, size, delta).method
+
+
+def test_the_bound_for_real_responses_is_the_smaller_of_its_two_arguments():
+    delta, size = 0.05, 400
+    together = 2 / (2 * 20) + 2 * math.sqrt(math.log(1 / delta) / 800)
+    assert bound_real(1.0, 2.0, size, delta).value == pytest.approx(together, rel=1e-9)
+    assert "McDiarmid" in bound_real(1.0, 2.0, size, delta).method
+    covers = [2 * math.sqrt(math.log(m / delta) / 800) + 1_000 / (2 * m) for m in range(1, 200_000)]
+    steep = bound_real(1.0, 1_000.0, size, delta)
+    assert min(covers) <= steep.value <= 1.02 * min(covers)
+    assert "cover of 65536 responses" in steep.method
+    assert bound_real(1.0, 0.5, size, delta).value == pytest.approx(together / 4, rel=1e-9)
+    assert bound_real(1.0, 0.0, size, delta).value == 0
+    assert bound_real(1.0, math.inf, size, delta).value == 1
 
 
 def test_a_gap_widens_a_bound_and_is_named():

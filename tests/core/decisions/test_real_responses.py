@@ -97,7 +97,12 @@ def test_what_the_search_leaves_is_added_to_the_regret_bound():
     answer, public = answer_question(question, samples), question.preview(samples.size).regret
     assert public.bound + 1e-9 < answer.regret.bound < public.bound + 0.05
     assert answer.regret.method == public.method + "; plus how far the search may be from the best"
-    best = MeanUtility(question.utility, samples).means(np.linspace(0, 1, 301)).max()
+    surface, allowed = MeanUtility(question.utility, samples), question.utility.evaluations(samples.size)
+    assert question.utility.expression.nodes * allowed * samples.size <= OPERATIONS_MAX
+    found = search(surface, 0.0, 1.0, allowed, surface.slope_cost)
+    assert (found.response, found.evaluations <= allowed) == (answer.response, True)
+    assert answer.regret.bound == pytest.approx(public.bound + found.gap, abs=1e-12)
+    best = surface.means(np.linspace(0, 1, 301)).max()
     assert best <= answer.expected_utility + (answer.regret.bound - public.bound) + 1e-12
 
 
@@ -108,6 +113,26 @@ def test_equally_good_responses_go_to_the_smallest_found():
     assert two_peaks.response == 0
     plateau = answer_question(compile_question(body("min(r, 0.5, 2 - 2 * r)"), PARAMETERS), samples)
     assert plateau.response == 0.5
+
+
+class Tents:
+    """Two equal peaks between the first points the search tries; all arithmetic is exact."""
+
+    error = 0.0
+
+    def means(self, points: np.ndarray) -> np.ndarray:
+        return 1 - np.minimum(abs(points - 13 / 64), abs(points - 51 / 64))
+
+    def slopes(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rising = ((low < 13 / 64) | ((high > 0.5) & (low < 51 / 64))) + 0.0
+        falling = (((high > 13 / 64) & (low < 0.5)) | (high > 51 / 64)) + 0.0
+        return np.where(falling > 0, -1.0, 1.0), np.where(rising > 0, 1.0, -1.0)
+
+
+def test_of_equal_peaks_found_one_after_the_other_the_smaller_is_the_response():
+    found = search(Tents(), 0.0, 1.0, 500, lambda cells: cells)
+    assert (found.response, found.value) == (13 / 64, 1.0)
+    assert found.gap < 1e-10
 
 
 def test_a_question_for_so_many_samples_that_nothing_could_be_searched_is_refused():

@@ -65,12 +65,14 @@ class RealExpressionUtility:
         check_work(FIELD, self.expression.nodes * EVALUATIONS_MIN + self.names.nodes, samples)
         self.names.check(samples)
 
+    def evaluations(self, samples: int) -> int:
+        """How many the search may spend."""
+        left = OPERATIONS_MAX // samples - self.names.nodes
+        return min(EVALUATIONS_MAX, left // self.expression.nodes)
+
     def decide(self, samples: SampleSet) -> Decision:
-        left = OPERATIONS_MAX // samples.size - self.names.nodes
         surface = MeanUtility(self, samples)
-        found = search(
-            surface, self.low, self.high, min(EVALUATIONS_MAX, left // self.expression.nodes), surface.slope_cost
-        )
+        found = search(surface, self.low, self.high, self.evaluations(samples.size), surface.slope_cost)
         return Decision(found.response, in_unit(found.value), None, found.gap)
 
     def regret(self, samples: int, delta: float) -> Bound:
