@@ -24,7 +24,7 @@ def chosen(names: list[str]) -> list[Path]:
 
 
 def outcome(file: Path, seconds_max: float) -> str:
-    """ "ok", or what went wrong. Interrupted first, so that servers a benchmark started are stopped by it."""
+    """`ok`, or what went wrong. Interrupted first, so that servers a benchmark started are stopped by it."""
     process = subprocess.Popen([sys.executable, str(file)], cwd=FOLDER.parent)
     try:
         code = process.wait(seconds_max)
