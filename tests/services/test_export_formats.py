@@ -2,7 +2,9 @@
 
 import csv
 import io
+import tracemalloc
 from collections.abc import Callable
+from tempfile import TemporaryFile
 
 import numpy as np
 import pytest
@@ -83,6 +85,22 @@ def test_chosen_parameters_are_those_of_the_whole_in_the_order_asked(name: str):
     found_names, found = READERS[name][0](written(name, chosen, receipt_of(chosen)))
     assert found_names == names
     np.testing.assert_array_equal(found, matrix_of(whole)[:, [HOSTILE.index(each) for each in names]])
+
+
+@FORMAT
+def test_writing_takes_less_than_half_the_memory_that_ten_megabytes_of_draws_take(name: str):
+    """To a file on disk. What libraries allocate outside Python's view is measured in the benchmarks; every
+    row, list and text that this code makes is in it."""
+    draws = drawn(["a", "b", "c"], 400_000)
+    written(name, drawn(["a"], 2), {"release": "r"})
+    with TemporaryFile() as file:
+        tracemalloc.start()
+        try:
+            FORMATS[name].write(draws, receipt_of(draws), file)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < draws.samples.columns.nbytes / 2
 
 
 def test_the_receipt_of_a_csv_is_one_line_with_balanced_quotes():
