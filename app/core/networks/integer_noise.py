@@ -17,11 +17,14 @@ _SHIFTS_EACH = 32
 
 def add_noise(values: Whole, scale: float) -> Whole:
     """OpenDP's exact integer sampler, seeded by the operating system. Loaded when first needed."""
-    import opendp.prelude as dp
+    # Not the prelude: where scikit-learn is installed, that loads all of it.
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.l1_distance(T=dp.i64)
-    measurement = dp.m.make_laplace(*space, scale=scale)
+    enable_features("contrib")
+    measurement = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
     return np.array(measurement(values.tolist()), dtype=np.int64)
 
 
