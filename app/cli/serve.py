@@ -7,10 +7,11 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli.own_listeners import BALANCES, OwnListener
 from app.cli.session import prepare_database, with_runtime
 from app.cli.wiring import wiring_of
 
@@ -56,7 +57,8 @@ def serve(
         if demo:
             _announce_when_ready(*listening.getsockname()[:2])
         if config.workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
+            sockets: list[Any] = [OwnListener(listening) if BALANCES else listening]
+            Multiprocess(config, sockets=sockets).run()
             return
         server = uvicorn.Server(config)
         server.run(sockets=[listening])
