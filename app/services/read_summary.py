@@ -47,12 +47,12 @@ async def read_summary(
     release = await open_release(runtime, reader, release_id)
     chosen = choose(release.samples, parameters)
     start = _start(cursor, chosen.width)
-    after = start + limit
-    following = encode_cursor(after, _PLACE) if after < chosen.width else None
-    memo = ("summary", release.id, chosen.size, level, chosen.indices, start, limit)
+    stop = min(start + limit, chosen.width)
+    following = encode_cursor(stop, _PLACE) if stop < chosen.width else None
+    memo = ("summary", release.id, chosen.size, level, chosen.indices, start, stop)
     ready = runtime.warm.bodies.get(memo)
     if ready is None:
-        page = chosen.part(start, after)
+        page = chosen.part(start, stop)
         receipt = await receipt_for(runtime, reader, release.id, page)
         head = {"release": release.id, "samples": page.size, "level": level}
         tail = {"next_cursor": following, "receipt": receipt.fields}

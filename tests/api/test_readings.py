@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any
+from collections.abc import AsyncIterator
 
 import httpx
 import numpy as np
@@ -88,8 +88,8 @@ async def test_pages_add_up_to_the_whole_table_and_links_keep_what_was_asked(wor
         ("samples?parameter=", 422, "invalid_request", "parameter"),
     ],
 )
-async def test_what_cannot_be_read_names_its_field(sqlite_world: Place, path: str, status: int, code: str, field: str):
-    answer = await sqlite_world.get(sqlite_world.world.boss, path)
+async def test_what_cannot_be_read_names_its_field(place: Place, path: str, status: int, code: str, field: str):
+    answer = await place.get(place.world.boss, path)
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (status, code)
     assert problem["errors"][0]["field"] == field
@@ -97,7 +97,7 @@ async def test_what_cannot_be_read_names_its_field(sqlite_world: Place, path: st
 
 
 @pytest.fixture
-async def sqlite_world(world: World, backend: Any) -> Any:
+async def place(world: World) -> AsyncIterator[Place]:
     release = await world.published(await world.dataset(), samples=5)
     async with over_http(world.runtime) as client:
         yield Place(world, client, release)
@@ -149,14 +149,14 @@ async def test_a_receipt_proves_values_card_and_charge_and_catches_a_change_of_e
 
 @pytest.mark.parametrize(("name", "library"), [("arrow", "pyarrow"), ("parquet", "pyarrow"), ("netcdf", "h5py")])
 async def test_a_format_whose_library_is_missing_says_what_to_install(
-    sqlite_world: Place, monkeypatch: pytest.MonkeyPatch, name: str, library: str
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str, library: str
 ):
     monkeypatch.setitem(sys.modules, library, None)
-    answer = await sqlite_world.get(sqlite_world.world.boss, f"samples?format={name}")
+    answer = await place.get(place.world.boss, f"samples?format={name}")
     assert (answer.status_code, answer.json()["code"]) == (406, "not_acceptable")
     assert "postern[exports]" in answer.json()["detail"]
     assert answer.json()["errors"][0]["field"] == "format"
-    assert (await sqlite_world.get(sqlite_world.world.boss, "samples?format=csv")).status_code == 200
+    assert (await place.get(place.world.boss, "samples?format=csv")).status_code == 200
 
 
 @pytest.mark.parametrize(
