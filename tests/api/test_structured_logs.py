@@ -1,12 +1,15 @@
 """Log lines are one JSON object each, and never hold what an exception says."""
 
+import asyncio
+import io
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from app.api.structured_logs import hide_exception
+from app.api.structured_logs import WAIT_S, WAITING_BYTES_MAX, LineBuffer, hide_exception
 
 SCRIPT = """
 import logging, sys, structlog
@@ -68,3 +71,49 @@ def test_text_lines_cannot_be_split_by_their_content():
 def test_an_exception_given_as_an_object_is_hidden_too():
     event = hide_exception(None, "error", {"event": "x", "exc_info": ValueError("canary"), "exception": "canary"})
     assert event == {"event": "x", "error": "ValueError"}
+
+
+async def test_lines_of_an_event_loop_wait_a_moment_and_leave_together():
+    written: list[bytes] = []
+    buffer = LineBuffer(Recorded(written))
+    for line in (b"one\n", b"two\n"):
+        buffer.write(line)
+        buffer.flush()
+    assert written == []
+    await asyncio.sleep(2 * WAIT_S)
+    assert written == [b"one\ntwo\n"]
+    buffer.write(b"x" * WAITING_BYTES_MAX)
+    buffer.flush()
+    assert len(written) == 2
+    buffer.write(b"thread\n")
+    await asyncio.to_thread(buffer.flush)
+    assert written[2] == b"thread\n"
+
+
+def test_a_line_left_by_a_loop_that_ended_leaves_with_the_next_and_at_exit():
+    written: list[bytes] = []
+    buffer = LineBuffer(Recorded(written))
+
+    async def log(line: bytes, wait_s: float) -> None:
+        buffer.write(line)
+        buffer.flush()
+        await asyncio.sleep(wait_s)
+
+    asyncio.run(log(b"early\n", 0))
+    asyncio.run(log(b"late\n", 2 * WAIT_S))
+    assert written == [b"early\nlate\n"]
+    script = "import asyncio, structlog; from app.api.structured_logs import configure_logs\n"
+    script += "configure_logs(level='info', style='json')\n"
+    script += "async def main(): structlog.get_logger('x').info('last words')\nasyncio.run(main())"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stderr)["event"] == "last words"
+
+
+class Recorded(io.BytesIO):
+    def __init__(self, written: list[bytes]) -> None:
+        super().__init__()
+        self._written = written
+
+    def write(self, data: Any) -> int:
+        self._written.append(bytes(data))
+        return len(data)
