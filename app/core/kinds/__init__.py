@@ -23,7 +23,20 @@ def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Relea
     family = spec.get("family")
     if not isinstance(family, str) or family not in ALL_FAMILIES:
         raise InvalidModel("model.family", "one of " + ", ".join(sorted(ALL_FAMILIES)))
-    return ALL_FAMILIES[family].families[family](spec, columns)
+    model = ALL_FAMILIES[family].families[family](spec, columns)
+    _refuse_equal_names(model)
+    return model
+
+
+def _refuse_equal_names(model: ReleaseModel) -> None:
+    """Names are made of those of columns and levels, which may hold any characters: "a*b" by "c" is "a" by "b*c"."""
+    seen: set[str] = set()
+    for parameter in model.parameters:
+        if parameter.name in seen:
+            raise InvalidModel(
+                "model", f"columns and levels that name every parameter once; {parameter.name!r} comes twice"
+            )
+        seen.add(parameter.name)
 
 
 def kind_of(model: ReleaseModel) -> Kind:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.core.kinds import parse_model
 from app.core.kinds.regression import REGRESSION
 from app.core.regression import REGRESSION_FAMILIES, RegressionBaps
 from app.core.regression.estimands import coefficient, contrast, prediction, predictive_interval
@@ -56,6 +57,15 @@ def test_a_model_reads_back_what_it_wrote(family: str) -> None:
 def test_a_bad_field_is_refused_by_name(family: str, field: str, value: object) -> None:
     with pytest.raises(InvalidModel, match=rf"model\.{field}"):
         REGRESSION_FAMILIES[family]({"family": family} | SPECS[family] | {field: value}, COLUMNS)
+
+
+def test_columns_whose_products_share_a_name_are_refused() -> None:
+    column = {"type": "real", "lower": 0, "upper": 1}
+    columns = parse_columns({name: column for name in ("a", "b*c", "a*b", "c", "d")})
+    spec = {"family": "normal_precision_matrix", "radius": 30.0}
+    with pytest.raises(InvalidModel, match=r"'a\*b\*c' comes twice"):
+        parse_model({**spec, "columns": ["a", "b*c", "a*b", "c"]}, columns)
+    assert len(parse_model({**spec, "columns": ["a", "b*c", "d"]}, columns).parameters) == 6
 
 
 def test_coefficients_predict_what_scaled_weights_predict() -> None:
