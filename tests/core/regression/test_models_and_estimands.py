@@ -61,7 +61,7 @@ def test_a_bad_field_is_refused_by_name(family: str, field: str, value: object) 
 
 def test_columns_whose_products_share_a_name_are_refused() -> None:
     column = {"type": "real", "lower": 0, "upper": 1}
-    columns = parse_columns({name: column for name in ("a", "b*c", "a*b", "c", "d")})
+    columns = parse_columns(dict.fromkeys(("a", "b*c", "a*b", "c", "d"), column))
     spec = {"family": "normal_precision_matrix", "radius": 30.0}
     with pytest.raises(InvalidModel, match=r"'a\*b\*c' comes twice"):
         parse_model({**spec, "columns": ["a", "b*c", "a*b", "c"]}, columns)
