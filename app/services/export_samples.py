@@ -1,9 +1,10 @@
 """Joint draws as a file. Every byte and header depends on the reader's first k samples and public numbers only."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -86,9 +87,12 @@ async def build_export(runtime: Runtime, export: Export) -> BuiltFile:
         raise
 
 
-async def require_still_exportable(runtime: Runtime, export: Export) -> None:
-    """While a file is built and sent: the key still works and still reads as many samples. Raises what refuses it."""
-    await require_still_readable(runtime, export.reader, export.release)
+def right_to(runtime: Runtime, export: Export) -> Callable[[], Awaitable[None]]:
+    """Asked while a file is built and sent: the key still works and still reads as many samples. Raises what refuses it.
+
+    It is held for as long as a slow reader takes, so it holds no samples.
+    """
+    return partial(require_still_readable, runtime, export.reader, export.release)
 
 
 def _built(export: Export, folder: str) -> BinaryIO:

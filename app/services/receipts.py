@@ -40,11 +40,15 @@ class Provenance:
 
 
 async def receipt_for(runtime: Runtime, reader: Reader, release_id: str, draws: Draws) -> Receipt:
-    """Remembered by release, prefix and parameters: a file asked for again is not hashed again. Raises TooBusy."""
+    """Remembered by release, prefix and parameters: a file asked for again is not hashed again. Raises TooBusy.
+
+    Only one reader's own requests share a flight, because it stands in that reader's line: nobody waits in another's.
+    """
     memo = ("receipt", release_id, draws.size, draws.indices)
     known = runtime.warm.receipts.get(memo)
     if known is None:
-        known = await runtime.warm.flights.do(memo, lambda: _write(runtime, reader, release_id, draws))
+        flight = (*memo, reader.id)
+        known = await runtime.warm.flights.do(flight, lambda: _write(runtime, reader, release_id, draws))
         size = ENTRY_OVERHEAD_BYTES + _BYTES_PER_NAME * draws.width
         runtime.warm.receipts.put(memo, known, size)
     return known

@@ -13,13 +13,23 @@ from starlette.types import ASGIApp, Message
 class StreamedCall:
     """One ASGI call in a task. `pieces` arrive as they are sent; `read` limits how many may be sent unread."""
 
-    def __init__(self, app: ASGIApp, path: str, token: str, body: bytes, *, accept: str, read: int = 1_000_000) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        path: str,
+        token: str,
+        body: bytes,
+        *,
+        accept: str,
+        read: int = 1_000_000,
+        method: str = "POST",
+    ) -> None:
         name, _, query = path.partition("?")
         self._scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
-            "method": "POST",
+            "method": method,
             "scheme": "http",
             "path": name,
             "raw_path": name.encode(),
@@ -67,9 +77,12 @@ class StreamedCall:
             self._arrived.clear()
             await asyncio.wait_for(self._arrived.wait(), 60)
 
+    async def ended(self) -> None:
+        await self._task
+
     async def finish(self) -> list[dict[str, Any]]:
         """All lines, once the call has ended."""
-        await self._task
+        await self.ended()
         return self.lines
 
     @property

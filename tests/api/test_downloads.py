@@ -14,7 +14,7 @@ import pytest
 from app.api.downloads import PIECE_BYTES, Download
 from app.errors import AccessRequired, KeyRevoked, TooBusy, Unavailable
 from app.services.export_room import HELD_BYTES_MAX, TURNS, WAITING_MAX, ExportRoom
-from app.services.export_samples import BuiltFile, Export, build_export, describe_export, require_still_exportable
+from app.services.export_samples import BuiltFile, Export, build_export, describe_export, right_to
 from app.services.exports import FORMATS
 from app.services.revoke_key import revoke_key
 from app.services.warm_memory import Receipt
@@ -121,7 +121,7 @@ async def test_a_key_revoked_while_its_file_is_built_gets_none_of_it(world: Worl
     runtime, wire = world.runtime, Wire()
     export = await describe_export(runtime, reader=analyst.reader, release_id=release, name="csv", parameters=[])
     built = await build_export(runtime, export)
-    await require_still_exportable(runtime, export)
+    await right_to(runtime, export)()
     await revoke_key(runtime, actor=world.steward, key_id=analyst.who.key_id)
     await check_rights(runtime)
     download = Download(
@@ -129,7 +129,7 @@ async def test_a_key_revoked_while_its_file_is_built_gets_none_of_it(world: Worl
         headers={},
         media_type="text/csv",
         gzipped=False,
-        check=lambda: require_still_exportable(runtime, export),
+        check=right_to(runtime, export),
     )
     with pytest.raises(KeyRevoked):
         await download({"type": "http"}, wire.receive, wire.send)

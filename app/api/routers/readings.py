@@ -14,7 +14,7 @@ from app.api.parameters import Cursor, IfNoneMatch, ReleaseId
 from app.api.responses import page_headers
 from app.api.runtime import runtime_of
 from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
-from app.services.export_samples import build_export, describe_export, require_still_exportable
+from app.services.export_samples import build_export, describe_export, right_to
 from app.services.exports import FORMATS
 from app.services.exports.draws import PARAMETERS_NAMED_MAX
 from app.services.read_density import BINS_MAX, Kind, read_density
@@ -173,5 +173,5 @@ async def get_samples(
         headers=headers,
         media_type=export.format.media_type,
         gzipped=gzipped,
-        check=lambda: require_still_exportable(runtime, export),
+        check=right_to(runtime, export),
     )
