@@ -1,6 +1,6 @@
 """Joint draws as a file. Every byte and header depends on the reader's first k samples and public numbers only."""
 
-import hashlib
+import hmac
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -69,8 +69,8 @@ async def describe_export(
     chosen.require()
     draws = choose(release.samples, parameters)
     receipt = await receipt_for(runtime, reader, release.id, draws)
-    described = f"postern/{__version__} {chosen.made_with()} {receipt.digest}"
-    etag = hashlib.sha256(described.encode()).hexdigest()[:TAG_LENGTH]
+    described = f"postern/{__version__} {chosen.made_with()}"
+    etag = hmac.digest(receipt.mark, described.encode(), "sha256").hex()[:TAG_LENGTH]
     return Export(release.public, reader, chosen, draws, receipt, etag)
 
 

@@ -15,7 +15,7 @@ from app.services.published_release import open_release
 from app.services.ready_bodies import ready_body, size_of
 from app.services.receipts import receipt_for
 from app.services.runtime import Runtime
-from app.services.warm_memory import PublishedRelease, ReadyBody
+from app.services.warm_memory import PublishedRelease, ReadyBody, Receipt
 
 Kind = Literal["histogram", "density"]
 BINS_MAX = 1_000
@@ -35,7 +35,7 @@ async def read_density(
         receipt = await receipt_for(runtime, reader, release.id, draws)
         head = {"release": release.id, "samples": draws.size, "kind": kind}
         with runtime.answers.line(reader.id) as line:
-            ready = await line.in_thread(_plotted, draws, kind, bins, head, {"receipt": receipt.fields})
+            ready = await line.in_thread(_plotted, draws, kind, bins, head, receipt)
         runtime.warm.bodies.put(memo, ready, size_of(ready))
     return ready
 
@@ -55,8 +55,8 @@ def _chosen(release: PublishedRelease, names: Sequence[str], kind: Kind, bins: i
     return draws
 
 
-def _plotted(draws: Draws, kind: Kind, bins: int, head: dict[str, Any], tail: dict[str, Any]) -> ReadyBody:
-    return ready_body(_encode(head | _series(draws, kind, bins) | tail))
+def _plotted(draws: Draws, kind: Kind, bins: int, head: dict[str, Any], receipt: Receipt) -> ReadyBody:
+    return ready_body(_encode(head | _series(draws, kind, bins) | {"receipt": receipt.fields}), receipt)
 
 
 def _series(draws: Draws, kind: Kind, bins: int) -> dict[str, Any]:

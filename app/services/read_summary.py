@@ -15,7 +15,7 @@ from app.services.published_release import open_release
 from app.services.ready_bodies import ready_body, size_of
 from app.services.receipts import receipt_for
 from app.services.runtime import Runtime
-from app.services.warm_memory import ReadyBody
+from app.services.warm_memory import ReadyBody, Receipt
 from app.storage.paging import decode_cursor, encode_cursor
 
 OFF_LOOP_VALUES = 2_000
@@ -55,12 +55,11 @@ async def read_summary(
         page = chosen.part(start, stop)
         receipt = await receipt_for(runtime, reader, release.id, page)
         head = {"release": release.id, "samples": page.size, "level": level}
-        tail = {"next_cursor": following, "receipt": receipt.fields}
         if page.size * page.width < OFF_LOOP_VALUES:
-            ready = _table(page, level, head, tail)
+            ready = _table(page, level, head, following, receipt)
         else:
             with runtime.answers.line(reader.id) as line:
-                ready = await line.in_thread(_table, page, level, head, tail)
+                ready = await line.in_thread(_table, page, level, head, following, receipt)
         runtime.warm.bodies.put(memo, ready, size_of(ready))
     return SummaryPage(ready, following)
 
@@ -74,13 +73,14 @@ def _start(cursor: str | None, width: int) -> int:
     return start
 
 
-def _table(page: Draws, level: float, head: dict[str, Any], tail: dict[str, Any]) -> ReadyBody:
+def _table(page: Draws, level: float, head: dict[str, Any], following: str | None, receipt: Receipt) -> ReadyBody:
     share = Fraction(repr(level))
     rows = [
         _row(summarise(parameter, column, share))
         for parameter, column in zip(page.parameters, page.columns(), strict=True)
     ]
-    return ready_body(_encode(head | {"rows": rows} | tail))
+    tail = {"next_cursor": following, "receipt": receipt.fields}
+    return ready_body(_encode(head | {"rows": rows} | tail), receipt)
 
 
 def _row(summary: Summary) -> dict[str, Any]:

@@ -12,8 +12,8 @@ A receipt is a function of the first k samples and of public numbers. It is no s
 change its receipt, but not so that it agrees with the card and the ledger that others hold.
 """
 
-import hashlib
-from dataclasses import dataclass
+import hmac
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import IntegrityFailure
@@ -23,11 +23,12 @@ from app.services.principals import Reader
 from app.services.read_card import build_card
 from app.services.runtime import Runtime
 from app.services.warm_memory import ENTRY_OVERHEAD_BYTES, Receipt
-from app.storage import datasets, ledger_heads, releases
+from app.storage import datasets, installation, ledger_heads, releases
 
 RECEIPT_VERSION = 1
 OFF_LOOP_VALUES = 20_000
 _BYTES_PER_NAME = 80
+_TAGS = b"tags\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Provenance:
     dataset: str
     card_sha256: str
     ledger: dict[str, Any]
+    secret: bytes = field(repr=False)
 
 
 async def receipt_for(runtime: Runtime, reader: Reader, release_id: str, draws: Draws) -> Receipt:
@@ -73,7 +75,7 @@ def _filled(provenance: Provenance, release_id: str, draws: Draws) -> Receipt:
         "card_sha256": provenance.card_sha256,
         "ledger": provenance.ledger,
     }
-    return Receipt(fields, hashlib.sha256(canonical_json(fields).encode()).hexdigest())
+    return Receipt(fields, hmac.digest(provenance.secret, _TAGS + canonical_json(fields).encode(), "sha256"))
 
 
 async def _provenance(runtime: Runtime, release_id: str) -> Provenance:
@@ -84,8 +86,9 @@ async def _provenance(runtime: Runtime, release_id: str) -> Provenance:
         sequence = await ledger_heads.committed_at(connection, release_id)
         found = {} if sequence is None else await ledger_heads.digests_at(connection, [sequence])
         signed = (await ledger_heads.read_stored(connection)).signed
+        secret = await installation.get_secret(connection, installation.CACHE)
     if release is None or dataset is None or sequence is None or sequence not in found:
         raise IntegrityFailure("a published release without its charge")
     card = build_card(release, dataset, runtime.settings.epsilon_max)
     line = {"id": None if signed is None else signed.ledger, "sequence": sequence, "digest": found[sequence].hex()}
-    return Provenance(dataset.id, str(card["digest"]), line)
+    return Provenance(dataset.id, str(card["digest"]), line, secret)

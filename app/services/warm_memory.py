@@ -5,7 +5,7 @@ Bounded by bytes and entries; losing an entry costs a read, never an answer.
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from app.core.decisions import Question, SampleSet
@@ -85,10 +85,10 @@ class PublishedRelease:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What goes with an export, and a digest of all of it."""
+    """What goes with an export. `mark` stands for all of it and never leaves: only this installation can compute it."""
 
     fields: dict[str, Any]
-    digest: str
+    mark: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ async def test_a_key_revoked_while_its_file_is_built_gets_none_of_it(world: Worl
 def a_large_export(world: World, release: Any) -> Export:
     """More than is kept in memory."""
     draws = drawn(["a", "b", "c"], 70_001)
-    return Export(release, world.steward, FORMATS["csv"], draws, Receipt({"release": "r"}, "x"), "tag")
+    return Export(release, world.steward, FORMATS["csv"], draws, Receipt({"release": "r"}, b"x"), "tag")
 
 
 async def test_a_file_leaves_no_trace_on_the_disk_and_a_disk_that_is_away_is_a_refusal(world: World, tmp_path: Path):
