@@ -77,30 +77,34 @@ def _growth(served: Served, place: Place) -> Round:
         found[f"responses {responses}"] = _closed(served, new, SHORT_S)
     for size in BATCHES:
         new = ask.always_new(place.path(SIZE, batch=True), tokens, ask.batch(size))
-        found[f"batch {size}"] = _closed(served, new, SHORT_S, warm=2)
+        found[f"batch {size}"] = _closed(served, new, SHORT_S, warm=2, connections=2)
     return found
 
 
 def _two_workers(served: Served, place: Place) -> Round:
-    """Both cores serve and the client runs on whichever has room, so its own work counts against us."""
+    """Both cores serve and the client runs on whichever has room, so its own work counts against us. Twice as many
+    connections: the kernel deals them out at random, and each worker must always have some to answer."""
     os.sched_setaffinity(0, {SERVER_CORE, CLIENT_CORE})
     path, tokens = place.path(SIZE), place.tokens
     table = ask.table(ask.TABLE_RESPONSES)
+    light, heavy = ask.rotating(path, tokens, ask.mixed), ask.always_new(path, tokens, table)
     return {
-        "rotating": _closed(served, ask.rotating(path, tokens, ask.mixed), PHASE_S, warm=3 * ask.ROTATION),
-        "table new": _closed(served, ask.always_new(path, tokens, table), PHASE_S),
+        "rotating": _closed(served, light, PHASE_S, warm=4 * ask.ROTATION, connections=2 * CONNECTIONS),
+        "table new": _closed(served, heavy, PHASE_S, connections=2 * CONNECTIONS),
     }
 
 
-def _closed(served: Served, questions: NextRequest, seconds: float, *, warm: int = 100) -> Round:
+def _closed(
+    served: Served, questions: NextRequest, seconds: float, *, warm: int = 100, connections: int = CONNECTIONS
+) -> Round:
     """Warm up by at least so many answers, then measure; `connections` and `busy` are by worker."""
-    closed_loop(served.port, questions, seconds=WARM_S_MAX, connections=CONNECTIONS, answers=warm)
+    closed_loop(served.port, questions, seconds=WARM_S_MAX, connections=connections, answers=warm)
     time.sleep(SETTLE_S)
-    idle, connections = list(map(_sockets, served.pids)), list[int]()
-    look = threading.Timer(seconds / 2, lambda: connections.extend(map(_sockets, served.pids)))
+    idle, during = list(map(_sockets, served.pids)), list[int]()
+    look = threading.Timer(seconds / 2, lambda: during.extend(map(_sockets, served.pids)))
     look.start()
     before = served.cpu_s()
-    load = closed_loop(served.port, questions, seconds=seconds, connections=CONNECTIONS)
+    load = closed_loop(served.port, questions, seconds=seconds, connections=connections)
     used = [after - start for after, start in zip(served.cpu_s(), before, strict=True)]
     look.join()
     return {
@@ -108,7 +112,7 @@ def _closed(served: Served, questions: NextRequest, seconds: float, *, warm: int
         "per_s": _rounded(load.answers / load.seconds),
         "client_us": _rounded(1e6 * load.client_cpu_s / load.answers),
         "busy": [_rounded(each / load.seconds) for each in used],
-        "connections": [during - before for during, before in zip(connections, idle, strict=True)],
+        "connections": [now - held for now, held in zip(during, idle, strict=True)],
     }
 
 
