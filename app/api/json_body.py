@@ -9,9 +9,9 @@ valid JSON but cannot be kept (beyond 64 bits, overflowing to infinity, U+0000) 
 import json
 import math
 from collections.abc import Awaitable, Callable, Iterator
-from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
@@ -22,7 +22,7 @@ DEPTH_MAX = 32
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
 _DIGITS_MAX = 20
 _REMEMBERED_MAX = 4_096
-_REMEMBERED_BYTES_MAX = 4_096
+_SHORT_BYTES_MAX = 4_096
 _ON_LOOP_BYTES_MAX = 16_384
 _TOO_LARGE = INTEGER_MAX + 1
 
@@ -48,18 +48,19 @@ async def read_json(request: Request) -> Any:
     return parse_json(await read_json_bytes(request))
 
 
-async def read_strict_bytes(request: Request, in_thread: Callable[..., Awaitable[Any]]) -> bytes:
-    """The body as bytes, once it is known to be strict JSON; for the query path, where equal bytes are answered from
-    memory. Short bodies that passed are remembered, so that a question asked again is not parsed again; long ones are
-    checked `in_thread`, because that takes a tenth of a second a megabyte."""
+async def read_strict(request: Request, in_thread: Callable[..., Awaitable[Any]]) -> tuple[bytes, Any]:
+    """The body as bytes, once it is known to be strict JSON, and its value where finding out gave it, else None.
+
+    For the query path, where equal bytes are answered from memory. Short bodies that passed are remembered, so that a
+    question asked again is not parsed again; long ones are checked `in_thread`, at a tenth of a second a megabyte."""
     raw = await read_json_bytes(request)
-    if len(raw) <= _REMEMBERED_BYTES_MAX:
-        _check_short(raw)
-    elif len(raw) <= _ON_LOOP_BYTES_MAX:
+    if len(raw) <= _SHORT_BYTES_MAX:
+        return raw, None if raw in _remembered else _read_short(raw)
+    if len(raw) <= _ON_LOOP_BYTES_MAX:
         check_json(raw)
     else:
         await in_thread(check_json, raw)
-    return raw
+    return raw, None
 
 
 async def read_json_bytes(request: Request) -> bytes:
@@ -118,10 +119,48 @@ def check_json(raw: bytes) -> None:
         parse_json(raw)  # has a closer look, and says what is wrong and where
 
 
-@lru_cache(maxsize=_REMEMBERED_MAX)
-def _check_short(raw: bytes) -> None:
-    """Remembers success only: what raises is not kept."""
-    check_json(raw)
+_remembered: dict[bytes, None] = {}
+"""Short bodies that passed, in the order they came; the oldest goes first."""
+
+
+def _read_short(raw: bytes) -> Any:
+    """What raises is not remembered."""
+    value = read_plain(raw)
+    if value is None:
+        check_json(raw)
+    if len(_remembered) >= _REMEMBERED_MAX:
+        del _remembered[next(iter(_remembered))]
+    _remembered[raw] = None
+    return value
+
+
+def read_plain(raw: bytes) -> Any:
+    """The value of an ordinary short text that `parse_json` accepts, five times as fast; None for any other, to be looked at.
+
+    Ordinary is ASCII without escapes, with few brackets and with numbers inside 64 bits, and what msgspec takes is then
+    strict but for keys given twice. A text has two quotation marks for every key and every string, and a key given twice
+    is one key in the value: the numbers agree only if none is.
+    """
+    if b"\\" in raw or not raw.isascii() or raw.count(b"{") + raw.count(b"[") > DEPTH_MAX:
+        return None
+    try:
+        value = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return None
+    texts = 0
+    found = [value]
+    for item in found:
+        kind = type(item)
+        if kind is str:
+            texts += 1
+        elif kind is dict:
+            texts += len(item)
+            found.extend(item.values())
+        elif kind is list:
+            found.extend(item)
+        elif item is not None and not INTEGER_MIN <= item <= INTEGER_MAX:
+            return None
+    return value if raw.count(b'"') == 2 * texts else None
 
 
 class _Depth(int):

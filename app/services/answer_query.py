@@ -36,21 +36,23 @@ class InThread(Protocol):
     def __call__(self, work: Any, *arguments: Any) -> Awaitable[Any]: ...
 
 
-async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
-    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidQuery, InvalidExpression, TooBusy."""
+async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes, spec: Any = None) -> bytes:
+    """`spec` is what the body says, if that is known already.
+
+    Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidQuery, InvalidExpression, TooBusy."""
     release = await open_release(runtime, reader, release_id)
     known = runtime.warm.answers.get((release.id, release.samples.size, 1, body))
     if known is not None:
         return known
     in_thread = one_turn(runtime, reader)
-    question = await read_question(runtime, release.public, body, in_thread)
+    question = await read_question(runtime, release, body, in_thread, spec=spec)
     return await answer_bytes(runtime, release, question, body, in_thread)
 
 
-async def preview_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes) -> bytes:
+async def preview_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes, spec: Any = None) -> bytes:
     """What answering would check, refuse and promise, from public numbers: no sample is read. Raises as `answer_query`."""
     release = await describe_release(runtime, reader, release_id)
-    question = await read_question(runtime, release, body, one_turn(runtime, reader))
+    question = await read_question(runtime, release, body, one_turn(runtime, reader), spec=spec)
     return encode(preview_json(question.preview(release.size), release.id))
 
 
@@ -88,12 +90,18 @@ async def answer_bytes(
 
 
 async def read_question(
-    runtime: Runtime, release: PublicRelease, body: bytes, in_thread: InThread, *, keep: bool = True
+    runtime: Runtime,
+    release: PublicRelease | PublishedRelease,
+    body: bytes,
+    in_thread: InThread,
+    *,
+    spec: Any = None,
+    keep: bool = True,
 ) -> Question:
     memo = (release.id, body)
     question = runtime.warm.questions.get(memo)
     if question is None:
-        spec = decode_json(body)
+        spec = decode_json(body) if spec is None else spec
         if len(release.parameters) < OFF_LOOP_PARAMETERS and len(body) < OFF_LOOP_BYTES:
             question = compile_question(spec, release.parameters, release.model)
         else:

@@ -5,12 +5,12 @@ import math
 from typing import Annotated
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 from starlette.requests import Request
 
-from app.api.json_body import DEPTH_MAX, check_json, parse_json, read_json, read_spec, validate
+from app.api.json_body import DEPTH_MAX, check_json, parse_json, read_json, read_plain, read_spec, read_strict, validate
 from app.api.schemas.shapes import Body, Moment
 from app.errors import InvalidRequest, MalformedBody, UnsupportedFormat
 
@@ -119,7 +119,6 @@ def outcome(read, raw: bytes) -> str:
     return "read"
 
 
-_NUMBERS = ["1", "-0", "1e999", "1.5", "9" * 25, "NaN"]
 _TOKENS = st.sampled_from(
     [
         "{",
@@ -148,6 +147,83 @@ _TOKENS = st.sampled_from(
 @given(st.binary(max_size=64) | st.lists(_TOKENS, max_size=14).map(lambda parts: "".join(parts).encode()))
 def test_looking_at_a_text_refuses_what_reading_it_refuses(raw):
     assert outcome(check_json, raw) == outcome(parse_json, raw)
+
+
+_NUMBERS = [
+    "-0",
+    "-0.0",
+    "1e5",
+    "1E400",
+    "-1e999",
+    "0.1",
+    "01",
+    "1.",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1e19",
+]
+_TEXTS = [
+    '"a"',
+    '"b"',
+    '"',
+    '"\\""',
+    '"\\u0000"',
+    '"\\u0061"',
+    '"\x00"',
+    '"\x7f"',
+    '"é"',
+    '"{"',
+    "NaN",
+    "\ufeff",
+    "\x0b",
+    "true",
+]
+_PAIRS = ['{"a":1,"a":2}', '{"a":{"b":1,"b":1}}', '[{"a":"b"},{"a":"b"}]', '{"a":"a","b":"a"}', '{"":"",' + '"a":""}']
+_MANY = st.lists(st.sampled_from([*"{}[]:,", *_NUMBERS, *_TEXTS, *_PAIRS, " ", "null"]), max_size=12)
+
+
+def same(one, other) -> bool:
+    """Equal, of the same types, and with the same signs of zeros."""
+    return repr(one) == repr(other)
+
+
+@settings(max_examples=1_000)
+@given(_MANY.map(lambda parts: "".join(parts).encode()) | st.binary(max_size=32))
+def test_the_fast_way_reads_what_the_careful_way_reads_and_nothing_else(raw):
+    found = read_plain(raw)
+    assert found is None or same(found, parse_json(raw))
+
+
+@given(_VALUES, st.booleans())
+def test_the_fast_way_reads_every_value_as_the_careful_way_does(value, ascii_only):
+    raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+    found = read_plain(raw)
+    assert found is None or same(found, parse_json(raw))
+
+
+@pytest.mark.parametrize(
+    "text", [*_PAIRS[:2], '{"a":1}x', '{"a":1E400}', '{"a":"\\u0000"}', "\ufeff{}", '{"a":1}\x00', "9" * 30]
+)
+def test_the_fast_way_leaves_what_is_unusual_to_the_careful_way(text):
+    assert read_plain(text.encode()) is None
+    assert read_plain(b'{"a":"\xff"}') is None
+
+
+def test_the_fast_way_takes_an_ordinary_question():
+    raw = b'{"estimand":{"kind":"parameter","name":"theta"},"utility":{"kind":"pinball","tau":0.9},"confidence":0.95}'
+    assert read_plain(raw) == json.loads(raw)
+
+
+async def test_a_body_seen_before_is_checked_no_more_and_a_refused_one_every_time():
+    async def in_thread(work, *arguments):
+        raise AssertionError("a short body goes to no thread")
+
+    raw = b'{"seen": "before"}'
+    assert await read_strict(request_with(raw), in_thread) == (raw, {"seen": "before"})
+    assert await read_strict(request_with(raw), in_thread) == (raw, None)
+    for _ in range(2):
+        with pytest.raises(MalformedBody):
+            await read_strict(request_with(b'{"a": 1, "a": 1}'), in_thread)
 
 
 @given(_VALUES)

@@ -15,7 +15,7 @@ from app.api.auth import read_reader
 from app.api.conditional import weighted
 from app.api.direct_route import DirectRoute
 from app.api.documentation import JSON, ROLE, THING, operation
-from app.api.json_body import read_strict_bytes
+from app.api.json_body import read_strict
 from app.api.parameters import ReleaseId
 from app.api.responses import json_response
 from app.api.runtime import runtime_of
@@ -52,9 +52,9 @@ async def post_query(request: Request, release_id: ReleaseId, dry_run: DryRun = 
     """The response that maximises expected utility over your samples. The same question gives the same bytes."""
     reader = await read_reader(request)
     runtime = runtime_of(request)
-    body = await read_strict_bytes(request, one_turn(runtime, reader))
+    body, spec = await read_strict(request, one_turn(runtime, reader))
     ask = preview_query if dry_run else answer_query
-    return json_response(await ask(runtime, reader=reader, release_id=release_id, body=body))
+    return json_response(await ask(runtime, reader=reader, release_id=release_id, body=body, spec=spec))
 
 
 @router.post(
@@ -70,7 +70,7 @@ async def post_queries(request: Request, release_id: ReleaseId, dry_run: DryRun 
     """
     reader = await read_reader(request)
     runtime = runtime_of(request)
-    body = await read_strict_bytes(request, one_turn(runtime, reader))
+    body, _ = await read_strict(request, one_turn(runtime, reader))
     if _wants_lines(request):
         lines = await stream_queries(runtime, reader=reader, release_id=release_id, body=body, dry_run=dry_run)
         return StreamingResponse(lines, media_type=NDJSON)
