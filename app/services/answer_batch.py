@@ -5,7 +5,6 @@ to threads in the reader's own line (`answer_room.py`). Whether the reader may s
 nothing leaves without having been asked at most `RECHECK_S` before.
 """
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import ExitStack
@@ -59,7 +58,8 @@ class Batch:
         """("answer" or "problem", JSON) for every question in order. Raises what `require_still_readable` raises."""
         for raw in self.queries:
             try:
-                body = await self._answer(bytes(raw))
+                async with self.line.next_question():
+                    body = await self._answer(bytes(raw))
             except InvalidInput as refusal:
                 outcome = "problem", encode(problem_of(refusal))
                 self.problems += 1
@@ -70,7 +70,6 @@ class Batch:
                 await require_still_readable(self.runtime, self.reader, self.public)
                 self.checked_at = time.monotonic()
             yield outcome
-            await asyncio.sleep(0)
 
     async def _answer(self, body: bytes) -> bytes:
         keep = self.work_left is not None

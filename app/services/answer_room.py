@@ -6,9 +6,9 @@ for at most one of theirs a thread; and a line has an end, beyond which question
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from app.errors import TooBusy, Unavailable
@@ -26,7 +26,20 @@ class Line:
     def __init__(self, room: "AnswerRoom") -> None:
         self._room = room
         self._turn = asyncio.Lock()
+        self._next_question = asyncio.Lock()
         self.length = 0
+
+    @asynccontextmanager
+    async def next_question(self) -> AsyncIterator[None]:
+        """One question of all the reader's batches, and then the event loop is everybody's for a turn.
+
+        Without it sixteen batches would take sixteen questions to the loop in every turn, and each may take milliseconds.
+        """
+        async with self._next_question:
+            try:
+                yield
+            finally:
+                await asyncio.sleep(0)
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         async with self._turn:

@@ -1,0 +1,56 @@
+"""However many batches one reader has under way, others get the event loop between any two of their questions."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from app.services import answer_batch
+from app.services.answer_batch import stream_queries
+from app.services.answer_room import LINE_MAX
+from tests.services.world import World
+
+QUESTIONS = 20
+BAD = {"utility": {"kind": "nothing of the kind"}}
+
+
+@pytest.mark.parametrize("bad", [False, True])
+async def test_a_turn_of_the_loop_holds_one_question_of_a_reader(
+    world: World, monkeypatch: pytest.MonkeyPatch, bad: bool
+):
+    release = await world.published(await world.dataset())
+    turns: list[int] = [0]
+    read = answer_batch.read_question
+
+    async def counted(*arguments: Any, **options: Any) -> Any:
+        turns[-1] += 1
+        return await read(*arguments, **options)
+
+    monkeypatch.setattr(answer_batch, "read_question", counted)
+
+    async def somebody_else() -> None:
+        while True:
+            await asyncio.sleep(0)
+            turns.append(0)
+
+    async def one_stream(number: int) -> int:
+        asked = [
+            BAD | {"confidence": 0.5 + number / 1000 + i / 100_000} if bad else _about(number, i)
+            for i in range(QUESTIONS)
+        ]
+        body = json.dumps({"queries": asked}).encode()
+        stream = await stream_queries(world.runtime, reader=world.steward, release_id=release, body=body)
+        return sum([piece.count(b"\n") async for piece in stream])
+
+    other = asyncio.create_task(somebody_else())
+    lines = await asyncio.gather(*(one_stream(number) for number in range(LINE_MAX)))
+    other.cancel()
+    assert lines == [QUESTIONS + 1] * LINE_MAX
+    assert sum(turns) == QUESTIONS * LINE_MAX
+    assert max(turns) <= 1
+
+
+def _about(number: int, i: int) -> dict[str, Any]:
+    level = 0.5 + number / 1000 + i / 100_000
+    return {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}, "confidence": level}
