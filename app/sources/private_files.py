@@ -24,10 +24,12 @@ def lock_new(descriptor: int) -> bool:
 
 @contextmanager
 def claim(path: Path) -> Iterator[bool]:
-    """Hold the lock of a file if no living process does; False if one does or the file is gone."""
+    """Hold the lock of a file if no living process does; False if one does, or it is gone, or it is a link: none of ours."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ELOOP):
+            raise
         yield False
         return
     try:

@@ -98,7 +98,7 @@ class UploadStore:
             path = self.root / name
             with claim(path) as claimed:
                 if claimed:
-                    wipe_directory(path) if path.suffix == ".spill" else wipe(path)
+                    wipe_directory(path) if path.is_dir() else wipe(path)
                     wiped += 1
         return wiped
 

@@ -162,6 +162,17 @@ def test_sweep_spares_an_upload_recorded_after_the_names_were_read(store: Upload
     assert store.path(name).exists()
 
 
+def test_sweep_is_not_stopped_by_a_link_or_a_folder_with_one_of_our_names(store: UploadStore, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"not ours")
+    (store.root / f"{'a' * 32}.rows").symlink_to(elsewhere)
+    (store.root / f"{'b' * 32}.rows").mkdir()
+    (store.root / f"{'c' * 32}.rows").write_bytes(b"left by a crash")
+    assert store.sweep(set()) == 2
+    assert [path.name[0] for path in store.root.iterdir()] == ["a"]
+    assert elsewhere.read_bytes() == b"not ours"
+
+
 def test_sweep_leaves_foreign_files_alone(store: UploadStore) -> None:
     foreign = store.root / "README"
     foreign.write_text("not ours")
