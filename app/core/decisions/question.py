@@ -55,7 +55,8 @@ class Question:
     @property
     def delta(self) -> float:
         """1 − confidence, subtracted before rounding: no digits are lost near confidence 1."""
-        return float(1 - self.confidence)
+        whole = self.confidence.denominator
+        return (whole - self.confidence.numerator) / whole
 
     def regret(self, samples: int, gap: float = 0.0, questions: int = 1) -> Regret:
         """Of an answer from so many samples whose mean utility may be `gap` below the highest.

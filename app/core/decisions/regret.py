@@ -54,7 +54,7 @@ def bound_mean(samples: int, delta: float) -> Bound:
 def bound_quantiles(levels: Sequence[tuple[Fraction, float]], samples: int, delta: float) -> Bound:
     """Σ weight × pinball loss over (τ, weight): the deviations add, each given an equal share of δ."""
     share = delta / len(levels)
-    value = sum(weight * _quantile_deviation(tau, samples, share) for tau, weight in levels)
+    value = sum(weight * _deviation(rank_of(tau, samples), samples, float(tau), share) for tau, weight in levels)
     name = "distribution of the order statistic" + ("s" if len(levels) > 1 else "")
     return Bound(_clipped(value), f"beta {name}, {FIXED}")
 
@@ -77,7 +77,7 @@ def rank_of(tau: Fraction, samples: int) -> int:
 
 
 @lru_cache(maxsize=4_096)
-def _quantile_deviation(tau: Fraction, samples: int, delta: float) -> float:
+def _deviation(m: int, samples: int, tau: float, delta: float) -> float:
     """Bounds E ρ_τ(z − r̂) − min_r E ρ_τ(z − r) for r̂ the order statistic of rank m = ⌈τN⌉, z ∈ [0, 1].
 
     Let F be the distribution function of z, F⁻(v) = inf{t : F(t) ≥ v} and r° = F⁻(τ). The loss L(r) is convex
@@ -90,11 +90,9 @@ def _quantile_deviation(tau: Fraction, samples: int, delta: float) -> float:
     """
     from scipy.special import betainccinv, betaincinv  # two thirds of a second: not at start-up
 
-    m = rank_of(tau, samples)
-    centre = float(tau)
     low = float(betaincinv(m, samples - m + 1, delta / 2))
     high = float(betainccinv(m, samples - m + 1, delta / 2))
-    return max(high - centre, centre - low)
+    return max(high - tau, tau - low)
 
 
 def bound_finite(widths: Sequence[float], samples: int, delta: float) -> Bound:

@@ -4,6 +4,7 @@ Names sent by the caller are echoed only when printable and short, so that any r
 """
 
 from collections.abc import Mapping, Set
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -42,7 +43,7 @@ def read_fraction(field: str, value: object) -> Fraction:
     number = read_number(field, value)
     if not 0 < number < 1:
         raise InvalidQuery(field, "a number above 0 and below 1")
-    return Fraction(repr(number))
+    return Fraction(*Decimal(repr(number)).as_integer_ratio())
 
 
 def is_label(value: object) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.expressions.limits import MAGNITUDE_MAX
-from app.core.decisions.expressions.operations import COMPARISONS, JOINS_CONDITIONS, OPERATIONS, Values
+from app.core.decisions.expressions.operations import COMPARISONS, JOINS_CONDITIONS, OPERATIONS, Operation, Values
 from app.core.decisions.expressions.parser import parse
 from app.core.decisions.expressions.ranges import OutOfDomain, Range
 from app.core.decisions.expressions.tree import Node, Tree
@@ -73,14 +73,26 @@ class Expression:
                 slots.append(columns[node.parameter][part] if own < 0 else extra[own])
             else:
                 operation = OPERATIONS[node.operation]
-                value = operation.apply(*[slots[index] for index in node.arguments])
+                given = [slots[index] for index in node.arguments]
+                made = [slots[index] for index in node.arguments if self.tree[index].arguments]
                 for index in node.arguments:  # a node is the argument of one other: what was used can go
                     slots[index] = None
+                value = _apply(operation, given, made)
                 if operation.clipped:
-                    value = np.minimum(np.maximum(value, reach[0]), reach[1])
+                    room = value if isinstance(value, np.ndarray) else None
+                    value = np.minimum(np.maximum(value, reach[0], out=room), reach[1], out=room)
                 slots.append(value)
         result: Values = slots[-1]
         return result
+
+
+def _apply(operation: Operation, given: Sequence[Any], made: Sequence[Any]) -> Any:
+    """Into one of the arrays `made` on the way and used only here, if the result fits: fresh memory takes longer than sums."""
+    if operation.writes:
+        for room in made:
+            if isinstance(room, np.ndarray) and np.broadcast(*given).shape == room.shape:
+                return operation.apply(*given, out=room)
+    return operation.apply(*given)
 
 
 def compile_expression(

@@ -24,6 +24,11 @@ class Operation:
     clipped: bool = False
     variadic: bool = False
 
+    @property
+    def writes(self) -> bool:
+        """Whether `apply` can be told where to write."""
+        return isinstance(self.apply, np.ufunc)
+
 
 def _comparison(compare: np.ufunc, reach: Callable[..., Range]) -> Operation:
     return Operation(2, lambda a, b: compare(a, b).astype(np.float64), reach)

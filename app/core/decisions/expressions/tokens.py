@@ -2,26 +2,26 @@
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
 from app.core.decisions.expressions.limits import MAGNITUDE_MAX, TEXT_LENGTH_MAX
 from app.errors import InvalidExpression
 
-SPACE = re.compile(r"[ \t\r\n]*+")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
-NUMBER = re.compile(r"(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+")
-QUOTED = re.compile(r"`[^`]++`")
-SYMBOL = re.compile(r"\*\*|<=|>=|==|!=|[-+*/<>(),]")
+NUMBER = r"(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+(?![A-Za-z0-9_.])"
+QUOTED = r"`[^`]++`"
+SYMBOL = r"\*\*|<=|>=|==|!=|[-+*/<>(),]"
+SPACES = " \t\r\n"
+TOKEN = re.compile(
+    rf"(?:(?P<number>{NUMBER})|(?P<name>{NAME.pattern})|(?P<quoted>{QUOTED})|(?P<symbol>{SYMBOL}))[{SPACES}]*+"
+)
 STARTS_NUMBER = frozenset("0123456789.")
-CONTINUES_NUMBER = re.compile(r"[A-Za-z0-9_.]")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """`position` is a 0-based offset into the text; an `end` token closes every list."""
+class Token(NamedTuple):
+    """`kind` is a group of `TOKEN` or "end", which closes every list; `position` is a 0-based offset into the text."""
 
-    kind: Literal["number", "name", "quoted", "symbol", "end"]
+    kind: str
     text: str
     position: int
 
@@ -30,13 +30,21 @@ def tokenise(text: str, field: str) -> list[Token]:
     if len(text) > TEXT_LENGTH_MAX:
         raise InvalidExpression(field, f"at most {TEXT_LENGTH_MAX} characters", TEXT_LENGTH_MAX)
     tokens = []
-    position = _skip_space(text, 0)
+    position = len(text) - len(text.lstrip(SPACES))
     while position < len(text):
-        token = _read_token(text, position, field)
-        tokens.append(token)
-        position = _skip_space(text, position + len(token.text))
+        match = TOKEN.match(text, position)
+        if match is None or match.lastgroup is None:
+            raise InvalidExpression(field, _expected(text[position]), position)
+        tokens.append(Token(match.lastgroup, match[match.lastgroup], position))
+        position = match.end()
     tokens.append(Token("end", "", len(text)))
     return tokens
+
+
+def _expected(character: str) -> str:
+    if character in STARTS_NUMBER:
+        return "a decimal number such as 2, 0.5 or 1e-3"
+    return "a number, a parameter, a function or an operator"
 
 
 def read_literal(token: Token, field: str) -> float:
@@ -47,27 +55,3 @@ def read_literal(token: Token, field: str) -> float:
     if value == 0 and re.search("[1-9]", re.split("[eE]", token.text)[0]):
         raise InvalidExpression(field, "a number that is 0 or of size at least 5e-324", token.position)
     return value
-
-
-def _skip_space(text: str, position: int) -> int:
-    match = SPACE.match(text, position)
-    return match.end() if match else position
-
-
-def _read_token(text: str, position: int, field: str) -> Token:
-    if text[position] in STARTS_NUMBER:
-        return _read_number(text, position, field)
-    if match := NAME.match(text, position):
-        return Token("name", match.group(), position)
-    if match := QUOTED.match(text, position):
-        return Token("quoted", match.group(), position)
-    if match := SYMBOL.match(text, position):
-        return Token("symbol", match.group(), position)
-    raise InvalidExpression(field, "a number, a parameter, a function or an operator", position)
-
-
-def _read_number(text: str, position: int, field: str) -> Token:
-    match = NUMBER.match(text, position)
-    if match is None or CONTINUES_NUMBER.match(text, match.end()):
-        raise InvalidExpression(field, "a decimal number such as 2, 0.5 or 1e-3", position)
-    return Token("number", match.group(), position)

@@ -3,11 +3,10 @@
 Walking it is a loop, so neither checking nor evaluating can exhaust the interpreter's stack.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """`operation` is a key of `OPERATIONS`, or "number" / "parameter" for the leaves.
 
     `arguments` index earlier nodes; `position` is where in the text to point when this node is refused.

@@ -10,6 +10,7 @@ smallest.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,4 +136,9 @@ def _read_interval(value: Mapping[str, Any], field: str) -> _Responses:
         raise InvalidQuery(
             f"{field}.steps", f"a whole number from 2 to {RESPONSES_MAX}, or none for all numbers between"
         )
-    return _Responses(tuple((np.linspace(lower, upper, steps) + 0.0).tolist()))
+    return _Responses(_grid(lower, upper, steps))
+
+
+@lru_cache(maxsize=64)
+def _grid(lower: float, upper: float, steps: int) -> tuple[float, ...]:
+    return tuple((np.linspace(lower, upper, steps) + 0.0).tolist())

@@ -22,22 +22,21 @@ from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_un
 
 @dataclass(frozen=True, slots=True)
 class Interval(JudgesEstimand):
-    level: Fraction
-
-    @property
-    def _ends(self) -> tuple[Fraction, Fraction]:
-        return (1 - self.level) / 2, (1 + self.level) / 2
+    ends: tuple[Fraction, Fraction]
+    """α/2 and 1 − α/2."""
 
     def decide(self, samples: SampleSet) -> Decision:
         law = law_of(self.estimand, samples)
-        (low, low_loss), (high, high_loss) = (law.quantile(tau) for tau in self._ends)
+        (low, low_loss), (high, high_loss) = (law.quantile(tau) for tau in self.ends)
         return Decision([low, high], in_unit(1 - (low_loss + high_loss)))
 
     def regret(self, samples: int, delta: float) -> Bound:
-        return quantile_bound(self.estimand, [(tau, 1.0) for tau in self._ends], samples, delta)
+        return quantile_bound(self.estimand, [(tau, 1.0) for tau in self.ends], samples, delta)
 
 
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Interval:
     refuse_unknown("utility", spec, {"kind", "level"})
     level = read_fraction("utility.level", spec.get("level"))
-    return Interval(require_law(estimand, "interval"), level)
+    below, whole = level.numerator, level.denominator
+    ends = Fraction(whole - below, 2 * whole), Fraction(whole + below, 2 * whole)
+    return Interval(require_law(estimand, "interval"), ends)

@@ -23,7 +23,8 @@ class Pinball(JudgesEstimand):
     @property
     def _scale(self) -> float:
         """The largest loss on [0, 1]."""
-        return float(max(self.tau, 1 - self.tau))
+        below, whole = self.tau.numerator, self.tau.denominator
+        return max(below, whole - below) / whole
 
     def decide(self, samples: SampleSet) -> Decision:
         response, loss = law_of(self.estimand, samples).quantile(self.tau)
