@@ -1,7 +1,7 @@
 """A built file on its way to a caller: in pieces, compressed if they like, never from memory.
 
-A caller who stops reading, or loses the right to read, is sent no more. What they have is then visibly incomplete: the
-connection ends before the length or the last chunk that was announced.
+A caller who stops reading, reads too slowly or loses the right to read is sent no more. What they have is then visibly
+incomplete: the connection ends before the length or the last chunk that was announced.
 """
 
 import asyncio
@@ -14,13 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from app.api.paced_send import STALL_S_MAX, PacedSend, TooSlow
 from app.errors import PosternError
 from app.services.export_samples import BuiltFile
 
 PIECE_BYTES = 256 * 1024
 GZIP_LEVEL = 1
 """A file is read once, while it is sent: the fastest level, within a few hundredths of the smallest size for digits."""
-STALL_S_MAX = 60.0
+RATE_MIN = 64 * 1024
+"""Bytes a second, on average: whoever is slower holds a place, and disk, that others wait for."""
 CHECK_S = 0.25
 _GZIP_WBITS = 31
 
@@ -42,6 +44,7 @@ class Download(Response):
         check: Check,
         check_s: float = CHECK_S,
         stall_s: float = STALL_S_MAX,
+        rate_min: float = RATE_MIN,
     ) -> None:
         super().__init__(None, 200, headers, media_type)
         del self.headers["content-length"]
@@ -51,16 +54,17 @@ class Download(Response):
         self._gzipped = gzipped
         self._check = check
         self._check_s = check_s
-        self._stall_s = stall_s
+        self._stall_s, self._rate_min = stall_s, rate_min
         self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        send = PacedSend(send, stall_s=self._stall_s, rate_min=self._rate_min)
         try:
             await self._check()
             self._begun = True
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             await self._pieces(Request(scope, receive), send)
-        except (PosternError, TimeoutError) as reason:
+        except (PosternError, TooSlow) as reason:
             if not self._begun:
                 raise
             _log.info("download given up", reason=type(reason).__qualname__)
@@ -76,8 +80,7 @@ class Download(Response):
                 if await request.is_disconnected():
                     return
                 checked = time.monotonic()
-            message = {"type": "http.response.body", "body": piece, "more_body": True}
-            await asyncio.wait_for(send(message), self._stall_s)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

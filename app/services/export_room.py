@@ -1,5 +1,5 @@
 """How much of a process exports may take: a few are built at a time, one of them for each reader, and what waits to be sent
-has a limit in bytes.
+has a limit in bytes, of which no reader gets more than a share.
 
 An export is built into a file without a name, then sent from it. So a slow reader holds neither samples in memory nor a
 turn, and a disk that is full is a refusal before the first byte.
@@ -20,6 +20,10 @@ WAITING_MAX = 8
 """Exports of one reader under way at once, sent or being built."""
 WAIT_S_MAX = 20.0
 HELD_BYTES_MAX = 4 * 1024**3
+SHARE_BYTES = HELD_BYTES_MAX // 4
+"""Of one reader. A larger file is held beside all shares, and one at a time."""
+SMALL_BYTES = 1024**2
+"""Files up to this size always find room, up to WAITING_MAX of a reader: what others hold is no reason to refuse them."""
 _BUSY = "too many exports at once"
 
 
@@ -37,22 +41,25 @@ class ExportRoom:
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(TURNS)
         self._lines: dict[str, Line] = {}
-        self._held: dict[str, int] = {}
-        self._bytes = 0
+        self._held: dict[str, list[int]] = {}
 
     def reserve(self, reader: str, size: int) -> None:
-        """Room for a file of this size; the only one may be of any. Raises TooBusy."""
-        full = self._held and self._bytes + size > HELD_BYTES_MAX
-        if full or self._held.get(reader, 0) >= WAITING_MAX:
+        """Room for a file of this size. Raises TooBusy."""
+        own = self._held.get(reader, [])
+        if len(own) >= WAITING_MAX or not (size <= SMALL_BYTES or self._fits(own, size)):
             raise TooBusy(_BUSY, retry_after_s=5)
-        self._bytes += size
-        self._held[reader] = self._held.get(reader, 0) + 1
+        self._held.setdefault(reader, []).append(size)
 
     def free(self, reader: str, size: int) -> None:
-        self._bytes -= size
-        self._held[reader] -= 1
+        self._held[reader].remove(size)
         if not self._held[reader]:
             del self._held[reader]
+
+    def _fits(self, own: list[int], size: int) -> bool:
+        held = [each for sizes in self._held.values() for each in sizes]
+        if size > SHARE_BYTES:
+            return max(held, default=0) <= SHARE_BYTES
+        return _in_shares(own) + size <= SHARE_BYTES and _in_shares(held) + size <= HELD_BYTES_MAX
 
     async def take_turn(self, reader: str, work: Callable[[], T]) -> T:
         """Run `work` in a thread, a few at a time and one for each reader. Raises TooBusy after waiting WAIT_S_MAX."""
@@ -71,3 +78,7 @@ class ExportRoom:
             line.length -= 1
             if not line.length:
                 del self._lines[reader]
+
+
+def _in_shares(sizes: list[int]) -> int:
+    return sum(size for size in sizes if SMALL_BYTES < size <= SHARE_BYTES)

@@ -13,7 +13,7 @@ import pytest
 
 from app.api.downloads import PIECE_BYTES, Download
 from app.errors import AccessRequired, KeyRevoked, TooBusy, Unavailable
-from app.services.export_room import HELD_BYTES_MAX, TURNS, WAITING_MAX, ExportRoom
+from app.services.export_room import HELD_BYTES_MAX, SHARE_BYTES, SMALL_BYTES, TURNS, WAITING_MAX, ExportRoom
 from app.services.export_samples import BuiltFile, Export, build_export, describe_export, right_to
 from app.services.exports import FORMATS
 from app.services.revoke_key import revoke_key
@@ -175,12 +175,30 @@ async def test_a_reader_builds_one_file_at_a_time_and_all_of_them_a_few():
     assert all(len(set(together)) == len(together) for together in seen)
 
 
-def test_files_waiting_to_be_sent_have_a_limit_by_reader_and_in_bytes():
+def test_one_reader_leaves_room_for_the_others_whatever_they_hold():
     room = ExportRoom()
     room.reserve("ada", 3 * HELD_BYTES_MAX)
+    room.reserve("bo", 1000)
+    room.reserve("bo", SHARE_BYTES - 1)
+    with pytest.raises(TooBusy):
+        room.reserve("bo", SHARE_BYTES + 1)
+    with pytest.raises(TooBusy):
+        room.reserve("bo", SMALL_BYTES + 1)
+    room.free("ada", 3 * HELD_BYTES_MAX)
+    room.reserve("bo", SHARE_BYTES + 1)
+    for _ in range(WAITING_MAX - 3):
+        room.reserve("bo", SMALL_BYTES)
     with pytest.raises(TooBusy):
         room.reserve("bo", 1)
-    room.free("ada", 3 * HELD_BYTES_MAX)
+    room.reserve("ada", SHARE_BYTES)
+
+
+def test_files_waiting_to_be_sent_have_a_limit_by_reader_and_in_bytes():
+    room = ExportRoom()
+    for reader in range(HELD_BYTES_MAX // SHARE_BYTES):
+        room.reserve(str(reader), SHARE_BYTES)
+    with pytest.raises(TooBusy):
+        room.reserve("ada", SMALL_BYTES + 1)
     for _ in range(WAITING_MAX):
         room.reserve("ada", 1)
     with pytest.raises(TooBusy):
@@ -188,3 +206,23 @@ def test_files_waiting_to_be_sent_have_a_limit_by_reader_and_in_bytes():
     room.reserve("bo", 1)
     room.free("ada", 1)
     room.reserve("ada", 1)
+
+
+async def test_a_reader_who_takes_every_piece_too_slowly_is_sent_no_more():
+    """No piece takes 0.3 s, but three take longer than all of them may at such a rate."""
+    held, slow = Held(), Wire(lambda: asyncio.sleep(0.12))
+    await deliver(held, slow, allowed, stall_s=0.3, rate_min=1e12)
+    assert (len(slow.pieces) <= 3, slow.complete, held.closed) == (True, False, 1)
+
+
+async def test_a_reader_who_stops_before_the_last_message_is_given_up_too():
+    held = Held()
+
+    class Deaf(Wire):
+        async def send(self, message: Any) -> None:
+            await super().send(message)
+            if len(self.pieces) == 5 and not message["body"]:
+                await asyncio.sleep(60)
+
+    await asyncio.wait_for(deliver(held, Deaf(), allowed, stall_s=0.05), 10)
+    assert held.closed == 1
