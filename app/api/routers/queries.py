@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.api.auth import read_reader
 from app.api.conditional import weighted
 from app.api.direct_route import DirectRoute
 from app.api.documentation import JSON, ROLE, THING, operation
 from app.api.json_body import read_strict
+from app.api.line_stream import NDJSON, LineStream
 from app.api.parameters import ReleaseId
 from app.api.responses import json_response
 from app.api.runtime import runtime_of
@@ -25,7 +26,6 @@ from app.services.answer_query import answer_query, one_turn, preview_query
 
 router = APIRouter(prefix="/v1", tags=["queries"], route_class=DirectRoute)
 
-NDJSON = "application/x-ndjson"
 DryRun = Annotated[
     bool,
     Query(
@@ -73,7 +73,7 @@ async def post_queries(request: Request, release_id: ReleaseId, dry_run: DryRun 
     body, _ = await read_strict(request, one_turn(runtime, reader))
     if _wants_lines(request):
         lines = await stream_queries(runtime, reader=reader, release_id=release_id, body=body, dry_run=dry_run)
-        return StreamingResponse(lines, media_type=NDJSON)
+        return LineStream(lines)
     work = answer_queries(runtime, reader=reader, release_id=release_id, body=body, dry_run=dry_run)
     return json_response(await _while_connected(request, work))
 
