@@ -13,7 +13,7 @@ PUT_DOWN = 20_000
 GROWTH = 1.25
 """The state grows with the lines, so the distance does too: all that is written stays a few times the last."""
 KEPT_S = 6 * 3600.0
-"""What was verified longer ago is verified again."""
+"""What was verified longer ago is verified again. Counted from the pass's first line, however often it was taken up since."""
 
 
 class HalfPass:
@@ -22,6 +22,7 @@ class HalfPass:
     def __init__(self, runtime: Runtime, lines: int) -> None:
         self._runtime, self._next = runtime, lines
         self._ledger: str | None = None
+        self._begun_us = runtime.clock()
 
     async def taken_up(self) -> Verifier | None:
         """Where the last one stopped, if this installation signed it lately and the line it reached is still there."""
@@ -45,6 +46,7 @@ class HalfPass:
         if there.get(head.sequence) != head.digest:
             return None
         self._next = max(self._next, int(head.sequence * GROWTH))
+        self._begun_us = found[0].at_us
         return verifier
 
     async def put_down(self, verifier: Verifier) -> None:
@@ -62,5 +64,5 @@ class HalfPass:
 
     def _keep(self, ledger: str, verifier: Verifier) -> None:
         body = encode_pass(verifier)
-        signed = self._runtime.notary.keys.signing.sign_pass(ledger, body, self._runtime.clock())
+        signed = self._runtime.notary.keys.signing.sign_pass(ledger, body, self._begun_us)
         self._runtime.witnesses.disk.keep_half_pass(signed, body)
