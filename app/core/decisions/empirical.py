@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +97,27 @@ class Empirical:
             above += end - start - (self.size - rank) * own
             below += rank * own - start
         return float((tau * above + (1 - tau) * below) / (self.size * 2.0**FRACTION_BITS))
+
+    def beyond(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(Σ max(y − g, 0), Σ max(g − y, 0)) for every point y, from the prefix sums S_j of the z, as above.
+
+        With j values at or before y: j·y − S_j and (S_k − S_j) − (k−j)·y for y inside the public range; outside it only
+        one sum is not 0, and grows by k for every unit.
+        """
+        inside = np.clip(points, self.lower, self.upper)
+        scaled = (inside - self.lower) / (self.upper - self.lower) * 2.0**FRACTION_BITS
+        whole = np.floor(scaled)
+        ranks = np.searchsorted(self._ordered, inside, side="right")
+        below, above = np.zeros(len(points)), np.zeros(len(points))
+        parts: tuple[Any, Any] = whole.astype(np.int64), scaled - whole
+        for prefix, own in zip(self._prefixes, parts, strict=True):
+            below += ranks * own - prefix[ranks]
+            above += prefix[-1] - prefix[ranks] - (self.size - ranks) * own
+        unit = (self.upper - self.lower) / 2.0**FRACTION_BITS
+        return (
+            below * unit + self.size * np.maximum(points - self.upper, 0.0),
+            above * unit + self.size * np.maximum(self.lower - points, 0.0),
+        )
 
 
 def _plain(value: float) -> float:

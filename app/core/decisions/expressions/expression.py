@@ -49,6 +49,18 @@ class Expression:
     def nodes(self) -> int:
         return len(self.tree)
 
+    def part(self, root: int) -> "Expression":
+        """The expression that this node is the root of."""
+        needed = {root}
+        for index in range(root, -1, -1):
+            if index in needed:
+                needed.update(self.tree[index].arguments)
+        kept = sorted(needed)
+        places = {index: place for place, index in enumerate(kept)}
+        nodes = (self.tree[index] for index in kept)
+        tree = tuple(node._replace(arguments=tuple(places[each] for each in node.arguments)) for node in nodes)
+        return Expression(self.text, self.parameters, self.extra, tree, tuple(self.ranges[index] for index in kept))
+
     def values(self, columns: Columns, extra: Columns = ()) -> NDArray[np.float64]:
         """One value per sample; `columns` are the names' samples, inside their public ranges."""
         size = len(columns[0])

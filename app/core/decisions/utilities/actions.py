@@ -64,7 +64,9 @@ class Actions:
 
         `np.sum` adds pairwise in an order fixed by the length, the same in every process.
         """
-        values = np.minimum(np.maximum(action.values(samples.columns, named), self.lower), self.upper)
+        values = action.values(samples.columns, named)
+        if action.lower < self.lower or action.upper > self.upper:
+            values = values.clip(self.lower, self.upper)
         mean = float(np.sum(values)) / samples.size
         return in_unit((mean - self.lower) / (self.upper - self.lower))
 

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.estimands.estimand import require_number
@@ -25,15 +24,12 @@ from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_number, refuse_unknown
 from app.core.decisions.utilities.declared_range import check_inside, read_range
 from app.core.decisions.utilities.real_responses import RealExpressionUtility, compile_real
-from app.core.decisions.utilities.utility import Decision, in_unit, runner_up
+from app.core.decisions.utilities.table_sums import TableSums
+from app.core.decisions.utilities.utility import Decision, runner_up
 from app.core.families.parameters import Parameter
 from app.errors import InvalidQuery
 
 RESPONSES_MAX = 1_000
-ENTRIES_MAX = 2**15
-"""Responses times samples evaluated at a time; a function of their numbers alone, so sums have one order. Twice as many
-take four times as long: temporaries of half a megabyte come fresh from the operating system, page by page."""
-
 RESPONSE, ESTIMAND = "r", "g"
 
 
@@ -60,26 +56,14 @@ class ExpressionUtility:
         self.names.check(samples)
 
     def decide(self, samples: SampleSet) -> Decision:
-        means = self._sums(samples) / samples.size
-        utilities = [in_unit((mean - self.lower) / (self.upper - self.lower)) for mean in means.tolist()]
+        sums = TableSums(self.expression, self.names, np.array(self.points), samples)
+        means = sums.total(self.lower, self.upper) / samples.size
+        # Rounding may leave [0, 1] by a last digit; and −0.0 is 0.0.
+        utilities = np.clip((means - self.lower) / (self.upper - self.lower), 0.0, 1.0) + 0.0
         # Sorting is stable, so equals stay in the order they were listed.
-        best, second = sorted(range(len(utilities)), key=lambda place: -utilities[place])[:2]
-        why = runner_up(self.points[second], utilities[second])
-        return Decision(self.points[best], utilities[best], why)
-
-    def _sums(self, samples: SampleSet) -> NDArray[np.float64]:
-        """Σ_θ u(θ, r) for every r: `np.sum` adds pairwise along each row, in an order fixed by its length."""
-        named = self.names.columns(samples)
-        responses = np.array(self.points)[:, None]
-        step = max(1, ENTRIES_MAX // len(self.points))
-        totals = np.zeros(len(self.points))
-        for start in range(0, samples.size, step):
-            part = slice(start, min(start + step, samples.size))
-            extra = [*(column[part] for column in named), responses]
-            values = self.expression.evaluate(samples.columns, extra, part)
-            held = np.minimum(np.maximum(values, self.lower), self.upper)
-            totals += np.broadcast_to(held, (len(responses), part.stop - start)).sum(axis=1)
-        return totals
+        best, second = np.argsort(-utilities, kind="stable")[:2].tolist()
+        why = runner_up(self.points[second], float(utilities[second]))
+        return Decision(self.points[best], float(utilities[best]), why)
 
     def regret(self, samples: int, delta: float) -> Bound:
         width = min(1.0, (self.expression.upper - self.expression.lower) / (self.upper - self.lower))
