@@ -78,7 +78,7 @@ class Empirical:
     def quantile(self, tau: Fraction) -> tuple[float, float]:
         """(the order statistic of rank ⌈τk⌉, its mean pinball loss)."""
         rank = rank_of(tau, self.size)
-        return self.order_statistic(rank), self.pinball_loss(rank, float(tau))
+        return self.order_statistic(rank), self.pinball_loss(rank, tau.numerator / tau.denominator)
 
     def order_statistic(self, rank: int) -> float:
         """The value with `rank` values at or before it when sorted, 1 ≤ rank ≤ k."""

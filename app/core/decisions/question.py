@@ -66,7 +66,7 @@ class Question:
         """
         bound = self.utility.regret(samples, self.delta / questions).widened(gap)
         method = bound.method if questions == 1 else f"{bound.method}; together for {questions} questions"
-        return Regret(bound.value, float(self.confidence), method)
+        return Regret(bound.value, self.confidence.numerator / self.confidence.denominator, method)
 
     def preview(self, samples: int, *, questions: int = 1) -> Preview:
         """What an answer from so many samples would rest on. Refuses what answering would refuse, and reads no sample.

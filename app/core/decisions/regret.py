@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 FIXED = "for a question fixed in advance"
 
@@ -54,7 +55,10 @@ def bound_mean(samples: int, delta: float) -> Bound:
 def bound_quantiles(levels: Sequence[tuple[Fraction, float]], samples: int, delta: float) -> Bound:
     """Σ weight × pinball loss over (τ, weight): the deviations add, each given an equal share of δ."""
     share = delta / len(levels)
-    value = sum(weight * _deviation(rank_of(tau, samples), samples, float(tau), share) for tau, weight in levels)
+    value = sum(
+        weight * _deviation(rank_of(tau, samples), samples, tau.numerator / tau.denominator, share)
+        for tau, weight in levels
+    )
     name = "distribution of the order statistic" + ("s" if len(levels) > 1 else "")
     return Bound(_clipped(value), f"beta {name}, {FIXED}")
 
@@ -88,11 +92,17 @@ def _deviation(m: int, samples: int, tau: float, delta: float) -> float:
     Hence the regret is at most |V − τ|, whatever F (atoms of the grid included), and with probability 1 − δ
     V lies between the δ/2 and 1 − δ/2 quantiles of its distribution.
     """
-    from scipy.special import betainccinv, betaincinv  # two thirds of a second: not at start-up
-
+    betaincinv, betainccinv = _inverses()
     low = float(betaincinv(m, samples - m + 1, delta / 2))
     high = float(betainccinv(m, samples - m + 1, delta / 2))
     return max(high - tau, tau - low)
+
+
+@cache
+def _inverses() -> tuple[Any, Any]:
+    from scipy.special import betainccinv, betaincinv  # two thirds of a second: not at start-up
+
+    return betaincinv, betainccinv
 
 
 def bound_finite(widths: Sequence[float], samples: int, delta: float) -> Bound:

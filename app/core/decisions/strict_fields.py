@@ -15,14 +15,14 @@ NAME_LENGTH_MAX = 128
 
 
 def require_object(field: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise InvalidQuery(field, "an object")
     return value
 
 
 def refuse_unknown(where: str, spec: Mapping[str, Any], allowed: Set[str]) -> None:
-    unknown = [name for name in spec if name not in allowed]
-    if unknown:
+    if not spec.keys() <= allowed:
+        unknown = [name for name in spec if name not in allowed]
         field = ".".join(filter(None, (where, shown(unknown[0]))))
         raise InvalidQuery(field, "no fields other than " + ", ".join(sorted(allowed)))
 
