@@ -6,7 +6,7 @@ from typing import Any
 
 from app.ledger.canonical import canonical_json
 from app.ledger.entry import Head
-from app.ledger.signed_head import SIGNATURE_BYTES, Act, Seen, SignedHead
+from app.ledger.signed_head import SIGNATURE_BYTES, Act, Mark, Seen, SignedHead
 
 DIGEST_BYTES = 32
 ACTS_MAX = 2**31
@@ -86,12 +86,17 @@ def seen_of_fields(listed: Any) -> tuple[Seen, ...]:
     )
 
 
-def encode_witness(signed: SignedHead, acts: int) -> bytes:
-    return canonical_json({"version": 1, "acts": acts} | head_fields(signed)).encode()
+def encode_witness(signed: SignedHead, acts: int, mark: Mark | None = None) -> bytes:
+    """Version 1 with or without a mark: services from before there were marks read past it."""
+    marked = {} if mark is None else {"acts_key_id": mark.key_id, "acts_signature": mark.signature.hex()}
+    return canonical_json({"version": 1, "acts": acts} | marked | head_fields(signed)).encode()
 
 
-def decode_witness(body: bytes, ledger: str) -> tuple[SignedHead, int] | None:
-    """None for whatever is no head of that ledger: the file or key may hold anything, and junk is no alarm."""
+def decode_witness(body: bytes, ledger: str) -> tuple[SignedHead, int, Mark | None] | None:
+    """(head, acts, mark), the mark None in records from before there were any.
+
+    None for whatever is no head of that ledger: the file or key may hold anything, and junk is no alarm.
+    """
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
@@ -99,7 +104,16 @@ def decode_witness(body: bytes, ledger: str) -> tuple[SignedHead, int] | None:
     if not isinstance(fields, dict) or fields.get("version") != 1 or type(fields.get("acts")) is not int:
         return None
     signed, acts = head_of_fields(fields), fields["acts"]
-    return None if signed is None or signed.ledger != ledger or not 0 <= acts < ACTS_MAX else (signed, acts)
+    if signed is None or signed.ledger != ledger or not 0 <= acts < ACTS_MAX:
+        return None
+    return signed, acts, _mark_of_fields(fields)
+
+
+def _mark_of_fields(fields: Mapping[str, Any]) -> Mark | None:
+    try:
+        return Mark(_text(fields["acts_key_id"]), _bytes(fields["acts_signature"], SIGNATURE_BYTES))
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _whole(value: Any) -> int:

@@ -30,6 +30,7 @@ _HEAD = b"postern/ledger/head"
 _ACT = b"postern/ledger/act"
 _CHECKPOINT = b"postern/ledger/checkpoint"
 _PASS = b"postern/ledger/pass"
+_WITNESS = b"postern/ledger/witness"
 _SEED = b"postern/ledger/signing-key/1"
 _KEY_ID = b"postern/ledger/key-id/1"
 _INTEGER = struct.Struct(">q")
@@ -46,6 +47,14 @@ class SignedHead:
     ledger: str
     head: Head
     at_us: int
+    key_id: str
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Under a head and the number of acts there were when it was seen, which the head's own signature does not cover."""
+
     key_id: str
     signature: bytes
 
@@ -86,6 +95,10 @@ def head_statement(ledger: str, head: Head, at_us: int, purpose: bytes = _HEAD) 
         head.digest,
         _INTEGER.pack(at_us),
     )
+
+
+def count_statement(signed: SignedHead, acts: int) -> bytes:
+    return head_statement(signed.ledger, signed.head, signed.at_us, _WITNESS) + _statement(_INTEGER.pack(acts))
 
 
 def act_statement(
@@ -145,6 +158,9 @@ class SigningKey:
         head = Head(0, hashlib.sha256(body).digest())
         return SignedHead(ledger, head, at_us, self.id, self._private.sign(head_statement(ledger, head, at_us, _PASS)))
 
+    def sign_count(self, signed: SignedHead, acts: int) -> Mark:
+        return Mark(self.id, self._private.sign(count_statement(signed, acts)))
+
     def sign_act(
         self,
         number: int,
@@ -184,6 +200,9 @@ class Keyring:
     def vouches_for_pass(self, signed: SignedHead, body: bytes) -> bool:
         statement = head_statement(signed.ledger, Head(0, hashlib.sha256(body).digest()), signed.at_us, _PASS)
         return self._verifies(signed.key_id, signed.signature, statement)
+
+    def vouches_for_count(self, signed: SignedHead, acts: int, mark: Mark) -> bool:
+        return self._verifies(mark.key_id, mark.signature, count_statement(signed, acts))
 
     def vouches_for_act(self, act: Act) -> bool:
         statement = act_statement(

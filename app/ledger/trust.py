@@ -2,8 +2,9 @@
 
 What is compared: the database's head and its signature, the last line actually there, and *witnesses*, heads this
 installation saw earlier and keeps outside the database. A witness counts only with a valid signature, so nobody
-raises an alarm by writing junk beside the database. A witness that is behind proves nothing and is no fault: the
-database always moves first. Faults by name:
+raises an alarm by writing junk beside the database; the number of acts it was kept with has a signature of its own
+(a *mark*, over head and number), without which it is 0: an honest head with a made-up number is just that head. A
+witness that is behind proves nothing and is no fault: the database always moves first. Faults by name:
 
     truncated     lines before the head are gone
     grown         lines beyond the head that no head covers
@@ -26,11 +27,11 @@ that goes back further lacks the accepted head; and a copy of the act in another
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.ledger.entry import Head
 from app.ledger.hash_chain import GENESIS
-from app.ledger.signed_head import Act, Keyring, Seen, SignedHead
+from app.ledger.signed_head import Act, Keyring, Mark, Seen, SignedHead
 
 ADVICE: Mapping[str, str] = {
     "truncated": "lines are missing: restore the newest backup that verifies",
@@ -64,11 +65,12 @@ class TrustFault:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A head seen earlier, where it was kept, and how many acts the ledger had then."""
+    """A head seen earlier, where it was kept, and how many acts the ledger had then, if `mark` vouches for that."""
 
     place: str
     signed: SignedHead
     acts: int
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,21 @@ def given_up(evidence: Evidence, keyring: Keyring) -> tuple[Seen, ...]:
     """What accepting the head at hand gives up: every head and ledger known here that it does not go on from."""
     found = {
         Seen(witness.signed.ledger, witness.signed.head)
-        for witness in _valid(evidence, keyring)
+        for witness in believed(evidence, keyring)
         if _conflicts(evidence, witness)
     }
     known = {evidence.ledger, *(seen.ledger for seen in found)}
     found |= {Seen(ledger, GENESIS) for ledger in evidence.pinned if ledger not in known}
     return tuple(sorted(found, key=lambda seen: (seen.ledger, seen.head.sequence, seen.head.digest)))
+
+
+def believed(evidence: Evidence, keyring: Keyring) -> list[Witness]:
+    """Those with a valid signature, as far as they are signed: a number of acts that nobody vouches for is 0."""
+    return [
+        witness if _counts(witness, keyring) else replace(witness, acts=0)
+        for witness in evidence.witnesses
+        if keyring.vouches(witness.signed)
+    ]
 
 
 def _signature(evidence: Evidence, keyring: Keyring) -> TrustFault | None:
@@ -157,7 +168,7 @@ def _end_of_chain(evidence: Evidence, checkpoint: int) -> TrustFault | None:
 def _not_vouched(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> TrustFault:
     if signed.key_id in keyring:
         return TrustFault("replaced", "the signature does not fit the head", 0)
-    contradicted = any(_contradicts(evidence, witness) for witness in _valid(evidence, keyring))
+    contradicted = any(_contradicts(evidence, witness) for witness in believed(evidence, keyring))
     if contradicted or (evidence.pinned and signed.ledger not in evidence.pinned):
         return TrustFault("replaced", "the head is signed by a key that is not trusted, over another history", 0)
     return TrustFault("unknown_key", f"the head is signed by key {signed.key_id}, which is not trusted here", 0)
@@ -165,7 +176,7 @@ def _not_vouched(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Tr
 
 def _moved(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Iterator[TrustFault]:
     """Another ledger was here. A pin that no witness backs, as anyone may write, yields to one that fits."""
-    valid = _valid(evidence, keyring)
+    valid = believed(evidence, keyring)
     for ledger in sorted(evidence.pinned - {signed.ledger}):
         backing = [witness for witness in valid if witness.signed.ledger == ledger]
         if backing:
@@ -180,7 +191,7 @@ def _moved(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Iterator
 
 def _witnessed(evidence: Evidence, signed: SignedHead, keyring: Keyring) -> Iterator[TrustFault]:
     acts = newest_act(evidence)
-    for witness in _valid(evidence, keyring):
+    for witness in believed(evidence, keyring):
         if witness.signed.ledger != signed.ledger or _excused(evidence, witness):
             continue
         seen, hint = witness.signed.head, _nameless(evidence, witness.acts)
@@ -210,8 +221,8 @@ def _digest_at(evidence: Evidence, sequence: int) -> bytes | None:
     return GENESIS.digest if sequence == 0 else evidence.digests.get(sequence)
 
 
-def _valid(evidence: Evidence, keyring: Keyring) -> list[Witness]:
-    return [witness for witness in evidence.witnesses if keyring.vouches(witness.signed)]
+def _counts(witness: Witness, keyring: Keyring) -> bool:
+    return witness.mark is not None and keyring.vouches_for_count(witness.signed, witness.acts, witness.mark)
 
 
 def _excused(evidence: Evidence, witness: Witness) -> bool:

@@ -8,7 +8,7 @@ from app.ledger.entry import Head
 from app.ledger.head_record import ACTS_MAX
 from app.ledger.posting import commit_posting
 from app.ledger.signed_head import Act, Keyring
-from app.ledger.trust import given_up
+from app.ledger.trust import believed, given_up
 from app.services.ledger_trust import Look, look
 from app.services.runtime import Runtime
 from app.services.shared_samples import forget_samples
@@ -97,7 +97,7 @@ def parse_head(text: str) -> Head:
 
 def _acts_seen(found: Look, keyring: Keyring) -> int:
     """The largest number an act had, here or where it was counted. Raises Conflict."""
-    counted = [(witness.acts, witness.place) for witness in found.evidence.witnesses if keyring.vouches(witness.signed)]
+    counted = [(witness.acts, witness.place) for witness in believed(found.evidence, keyring)]
     most, place = max([(found.acts, "the database"), *counted])
     if most + 1 >= ACTS_MAX:
         raise Conflict(f"{place} counts {most} acts, which nobody made: remove what it remembers of this ledger")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.ledger.signed_head import SignedHead
+from app.ledger.signed_head import SignedHead, SigningKey
 from app.ledger.trust import Evidence, TrustFault, Witness, acts_in_force, newest_act, objections
 from app.services.runtime import Runtime
 from app.storage import ledger_heads
@@ -54,7 +54,7 @@ async def look(runtime: Runtime) -> Look:
     What this process itself saw is a witness like the others, so that one rule judges them all.
     """
     notary, witnesses = runtime.notary, runtime.witnesses
-    own = [] if notary.seen is None else [Witness("this process", notary.seen, notary.seen_acts)]
+    own = [] if notary.seen is None else [_own(notary.seen, notary.seen_acts, notary.keys.signing)]
     pinned = await witnesses.pinned() | {witness.signed.ledger for witness in own}
     async with runtime.database.read() as connection:
         before = await read_stored(connection)
@@ -84,6 +84,10 @@ async def look(runtime: Runtime) -> Look:
     verified = 0 if checkpoint is None else checkpoint.head.sequence
     faults = objections(evidence, notary.keys.trusted, checkpoint=verified)
     return Look(stored, evidence, acts_stored, checkpoint, faults)
+
+
+def _own(seen: SignedHead, acts: int, key: SigningKey) -> Witness:
+    return Witness("this process", seen, acts, key.sign_count(seen, acts))
 
 
 async def _checkpoint(runtime: Runtime, stored: StoredHead) -> SignedHead | None:

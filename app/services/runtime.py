@@ -78,7 +78,7 @@ async def open_runtime(settings: Settings) -> Runtime:
     rights = Rights(settings.stale_rights_s)
     notary = Notary(lambda: _keys(settings))
     database = Database.open(settings.database_url, options={OPTION: notary})
-    witnesses = open_witnesses(settings.data_dir, database.url, settings.redis_url)
+    witnesses = open_witnesses(settings.data_dir, database.url, settings.redis_url, lambda: notary.keys)
     notary.pinned = frozenset(filter(None, [witnesses.disk.pinned(witnesses.place)]))
     cache = open_cache(settings.redis_url, on_failure=lambda call: CACHE_FAILURES.labels(call).inc())
     return Runtime(

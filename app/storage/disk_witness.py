@@ -1,6 +1,6 @@
 """The last head seen, beside the database and not in it: small files in the data directory.
 
-    ledger/head-<ledger id>.json     newest signed head seen, and the number of acts then
+    ledger/head-<ledger id>.json     newest signed head seen, and the number of acts then, signed too
     ledger/place-<hash>.json         which ledger lives at this database's address
     ledger/checkpoint-<ledger id>.json  how far lines were verified, signed
     ledger/pass-<ledger id>.json     the state of a pass that was not finished, signed
@@ -21,7 +21,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL
 
 from app.ledger.head_record import decode_witness, encode_witness
-from app.ledger.signed_head import SignedHead
+from app.ledger.signed_head import Mark, SignedHead
 from app.storage.signing_keys import sync_directory
 
 FOLDER = "ledger"
@@ -60,13 +60,13 @@ class DiskWitness:
         if known is None or (back and known != ledger):
             self._write(f"place-{place}.json", json.dumps({"ledger": ledger}).encode())
 
-    def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
-        """(the newest head seen, acts then)."""
+    def newest(self, ledger: str) -> tuple[SignedHead, int, Mark | None] | None:
+        """(the newest head seen, acts then, who says so)."""
         body = self._read(_named("head", ledger))
         return None if body is None else decode_witness(body, ledger)
 
-    def advance(self, signed: SignedHead, acts: int, *, back: bool = False) -> None:
-        """Keep it if it is further on, and counts no fewer acts, than what is kept.
+    def advance(self, signed: SignedHead, acts: int, mark: Mark | None = None, *, back: bool = False) -> None:
+        """Keep it if it is further on, and counts no fewer acts, than what is kept. A number without a mark is 0.
 
         `back`: acts decide first, since an accepted head may lie behind. For whoever just compared both.
         """
@@ -74,8 +74,8 @@ class DiskWitness:
         with self._locked():
             body = self._read(name)
             known = None if body is None else decode_witness(body, signed.ledger)
-            if known is None or is_newer((acts, signed.head.sequence), (known[1], known[0].head.sequence), back):
-                self._write(name, encode_witness(signed, acts))
+            if known is None or is_newer((acts, signed.head.sequence), _reached(*known), back):
+                self._write(name, encode_witness(signed, acts, mark))
 
     def checkpoint(self, ledger: str) -> SignedHead | None:
         """As far as all lines were verified once; whoever reads it checks the signature."""
@@ -127,6 +127,10 @@ class DiskWitness:
             yield
         finally:
             os.close(descriptor)
+
+
+def _reached(signed: SignedHead, acts: int, mark: Mark | None) -> tuple[int, int]:
+    return (0 if mark is None else acts), signed.head.sequence
 
 
 def _named(kind: str, ledger: str) -> str:

@@ -1,6 +1,7 @@
 """The last head seen, in Redis: a witness on another machine. Soft like every use of Redis, and only forward.
 
-A script compares and replaces in one step, so processes that race leave the newer head.
+A script compares and replaces in one step, so processes that race leave the newer head. `marked` names the acts and the
+sequence whose mark the body holds; anything else there, as from before there were marks, makes the number of acts 0.
 Keys live a quarter of a year after their last use. Redis lost or emptied is a witness lost, never a false alarm.
 """
 
@@ -13,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from app.ledger.head_record import decode_witness, encode_witness
-from app.ledger.signed_head import SignedHead
+from app.ledger.signed_head import Mark, SignedHead
 
 T = TypeVar("T")
 
@@ -21,12 +22,15 @@ LIFETIME_S = 90 * 86_400
 TIMEOUT_S = 0.25
 _ADVANCE = """
 local acts, sequence = tonumber(ARGV[1]), tonumber(ARGV[2])
-local known = redis.call('HMGET', KEYS[1], 'acts', 'sequence')
+local known = redis.call('HMGET', KEYS[1], 'acts', 'sequence', 'marked')
 local known_acts, known_sequence = tonumber(known[1]), tonumber(known[2])
+if known_acts and known_sequence and known[3] ~= known[1] .. ':' .. known[2] then
+  known_acts = 0
+end
 if not known_acts or not known_sequence
    or (acts > known_acts and (ARGV[5] == '1' or sequence >= known_sequence))
    or (acts == known_acts and sequence > known_sequence) then
-  redis.call('HSET', KEYS[1], 'acts', ARGV[1], 'sequence', ARGV[2], 'body', ARGV[3])
+  redis.call('HSET', KEYS[1], 'acts', ARGV[1], 'sequence', ARGV[2], 'body', ARGV[3], 'marked', ARGV[6])
 end
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 """
@@ -57,14 +61,15 @@ class RedisWitness:
         else:
             await self._softly(self._client.set(key, ledger, ex=LIFETIME_S, nx=True))
 
-    async def newest(self, ledger: str) -> tuple[SignedHead, int] | None:
+    async def newest(self, ledger: str) -> tuple[SignedHead, int, Mark | None] | None:
         found = await self._softly(self._client.hget(self._key("head", ledger), "body"))
         return decode_witness(found, ledger) if isinstance(found, bytes) else None
 
-    async def advance(self, signed: SignedHead, acts: int, *, back: bool = False) -> None:
-        key, body = self._key("head", signed.ledger), encode_witness(signed, acts)
+    async def advance(self, signed: SignedHead, acts: int, mark: Mark | None = None, *, back: bool = False) -> None:
+        key, body = self._key("head", signed.ledger), encode_witness(signed, acts, mark)
         sequence = signed.head.sequence
-        await self._softly(self._client.eval(_ADVANCE, 1, key, acts, sequence, body, LIFETIME_S, int(back)))
+        marked = "" if mark is None else f"{acts}:{sequence}"
+        await self._softly(self._client.eval(_ADVANCE, 1, key, acts, sequence, body, LIFETIME_S, int(back), marked))
 
     async def close(self) -> None:
         await self._softly(self._client.aclose())

@@ -1,24 +1,30 @@
 """All places that remember the last head seen: the data directory, and Redis where there is one."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy.engine import URL
 
 from app.errors import Unavailable
-from app.ledger.signed_head import SignedHead
+from app.ledger.signed_head import Mark, SignedHead
 from app.ledger.trust import Witness
 from app.storage.disk_witness import DiskWitness, place_of
+from app.storage.signing_keys import Keys
 
 if TYPE_CHECKING:
     from app.storage.redis_witness import RedisWitness
 
 
 class Witnesses:
-    """`kept` is the newest (acts, sequence) this process wrote to disk; asking again for the same costs nothing."""
+    """`kept` is the newest (acts, sequence) this process wrote to disk; asking again for the same costs nothing.
 
-    def __init__(self, data_dir: Path, url: URL, redis: "RedisWitness | None") -> None:
+    `keys` as they are now: they sign the number of acts beside a head.
+    """
+
+    def __init__(self, data_dir: Path, url: URL, redis: "RedisWitness | None", keys: Callable[[], Keys]) -> None:
+        self._keys = keys
         self.disk = DiskWitness(data_dir)
         self.redis = redis
         self.place = place_of(url)
@@ -63,7 +69,7 @@ class Witnesses:
         """Again and again: a Redis that was emptied knows it from here on."""
         if self.redis is not None:
             await self.redis.pin(self.place, signed.ledger)
-            await self.redis.advance(signed, acts)
+            await self.redis.advance(signed, acts, self._mark(signed, acts))
 
     async def move(self, signed: SignedHead, acts: int) -> None:
         """This place holds this ledger from here on, wherever it ends: after a head was accepted by hand, or found to be
@@ -76,7 +82,7 @@ class Witnesses:
             self.kept = (signed.ledger, acts, signed.head.sequence)
         if self.redis is not None:
             await self.redis.pin(self.place, signed.ledger, back=True)
-            await self.redis.advance(signed, acts, back=True)
+            await self.redis.advance(signed, acts, self._mark(signed, acts), back=True)
 
     async def close(self) -> None:
         if self.redis is not None:
@@ -88,12 +94,15 @@ class Witnesses:
 
     def _keep_on_disk(self, signed: SignedHead, acts: int, back: bool) -> None:
         self.disk.pin(self.place, signed.ledger, back=back)
-        self.disk.advance(signed, acts, back=back)
+        self.disk.advance(signed, acts, self._mark(signed, acts), back=back)
+
+    def _mark(self, signed: SignedHead, acts: int) -> Mark:
+        return self._keys().signing.sign_count(signed, acts)
 
 
-def open_witnesses(data_dir: Path, url: URL, redis_url: str | None) -> Witnesses:
+def open_witnesses(data_dir: Path, url: URL, redis_url: str | None, keys: Callable[[], Keys]) -> Witnesses:
     if redis_url is None:
-        return Witnesses(data_dir, url, None)
+        return Witnesses(data_dir, url, None, keys)
     from app.storage.redis_witness import RedisWitness  # loaded only where it is used
 
-    return Witnesses(data_dir, url, RedisWitness(redis_url))
+    return Witnesses(data_dir, url, RedisWitness(redis_url), keys)

@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy.engine import make_url
 
+from app.ledger.head_record import encode_witness
 from app.ledger.posting import reserve_posting
 from app.ledger.signed_head import SigningKey
 from app.services.runtime import Runtime
@@ -128,6 +129,26 @@ async def test_junk_beside_the_database_raises_no_alarm(settings: Settings) -> N
     for junk in (b"", b"{", b"[]", b'{"version": 1}', json.dumps({"version": 1, "acts": 7, "sequence": -1}).encode()):
         path.write_bytes(junk)
         assert await trusted(settings)
+
+
+async def test_an_honest_head_with_a_made_up_number_of_acts_raises_no_alarm_and_is_replaced(settings: Settings) -> None:
+    world = await lived(settings)
+    path = next((settings.data_dir / "ledger").glob("head-*.json"))
+    async with services(settings) as runtime:
+        async with runtime.database.read() as connection:
+            signed = (await ledger_heads.read_stored(connection)).signed
+        assert signed is not None
+        path.write_bytes(encode_witness(signed, 5))
+        if runtime.witnesses.redis is not None:
+            await runtime.witnesses.redis.advance(signed, 5)
+    async with started(settings) as runtime:
+        await tick(runtime, full=True)
+        assert runtime.notary.fault is None
+        await world.on(runtime).dataset("after")
+        await remember_head(runtime)
+        seen = await runtime.witnesses.seen(signed.ledger)
+    assert [witness.acts for witness in seen] == [0] * (1 if settings.redis_url is None else 2)
+    assert all(witness.mark is not None for witness in seen)
 
 
 async def test_processes_that_charge_and_look_at_once_raise_no_alarm(settings: Settings) -> None:

@@ -103,7 +103,9 @@ def test_written_forms_come_back_and_damaged_ones_do_not() -> None:
     assert act_of_fields(act_fields(naming)) == naming
     assert act_of_fields(act_fields(naming) | {"replaces": {}}) is None
     assert act_of_fields(act_fields(naming) | {"replaces": [1]}) is None
-    assert decode_witness(encode_witness(SIGNED[4], 3), SIGNED[4].ledger) == (SIGNED[4], 3)
+    mark = KEY.sign_count(SIGNED[4], 3)
+    assert decode_witness(encode_witness(SIGNED[4], 3, mark), SIGNED[4].ledger) == (SIGNED[4], 3, mark)
+    assert decode_witness(encode_witness(SIGNED[4], 3), SIGNED[4].ledger) == (SIGNED[4], 3, None)
     whole = head_fields(SIGNED[4])
     assert head_of_fields(whole) == SIGNED[4]
     for name in whole:
@@ -128,7 +130,8 @@ def names(found: Evidence) -> list[str]:
 
 
 def saw(at: int, acts: int = 0, signed: SignedHead | None = None) -> Witness:
-    return Witness("disk", signed or SIGNED[at], acts)
+    seen = signed or SIGNED[at]
+    return Witness("disk", seen, acts, KEY.sign_count(seen, acts))
 
 
 FOREIGN = OTHER.sign_head("led_a", HEADS[9], 1)
@@ -213,6 +216,16 @@ SITUATIONS: dict[str, tuple[Evidence, list[str]]] = {
         [],
     ),
     "a witness counted more acts": (evidence(witnesses=[saw(9, acts=5)], acts=[ACCEPTED]), ["deleted"]),
+    "a count that nobody signed": (evidence(witnesses=[Witness("disk", SIGNED[9], 5)]), []),
+    "a count signed by a stranger": (
+        evidence(witnesses=[replace(saw(9, acts=5), mark=OTHER.sign_count(SIGNED[9], 5))]),
+        [],
+    ),
+    "a count signed over another head": (evidence(witnesses=[replace(saw(9), mark=saw(8, acts=5).mark, acts=5)]), []),
+    "a head given up, shown again with a count that nobody signed": (
+        evidence(witnesses=[replace(saw(11, acts=3), acts=4)], acts=[ACCEPTED]),
+        [],
+    ),
     "moved, accepted": (moved(OVER), []),
     "moved, accepted before the witness": (moved(OVER, witnesses=[saw(11, acts=4)]), ["replaced"]),
     "moved, accepted over less than was seen": (
@@ -260,3 +273,13 @@ def test_junk_in_the_place_of_a_pin_pins_nothing(tmp_path: Path, body: bytes) ->
     (tmp_path / "ledger").mkdir()
     (tmp_path / "ledger" / "place-here.json").write_bytes(body)
     assert witness.pinned("here") is None
+
+
+def test_a_count_from_before_marks_is_read_as_none_and_replaced_by_a_signed_one(tmp_path: Path) -> None:
+    witness, mark = DiskWitness(tmp_path), KEY.sign_count(SIGNED[4], 2)
+    witness.advance(SIGNED[4], 7)
+    assert witness.newest("led_a") == (SIGNED[4], 7, None)
+    witness.advance(SIGNED[4], 2, mark)
+    assert witness.newest("led_a") == (SIGNED[4], 2, mark)
+    witness.advance(SIGNED[4], 1, KEY.sign_count(SIGNED[4], 1))
+    assert witness.newest("led_a") == (SIGNED[4], 2, mark)
