@@ -22,9 +22,11 @@ from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, ENTRY_OVERHEAD_BYT
 OFF_LOOP_SAMPLES = 20_000
 OFF_LOOP_WORK = 1_000_000
 OFF_LOOP_PARAMETERS = 64
-OFF_LOOP_BYTES = 4_096
+OFF_LOOP_BYTES = 2_048
+OFF_LOOP_BYTES_REAL = 256
 """From this many samples, or operations in all, answering moves to a thread: it may then take longer than the loop should
-wait. So do compiling a question as long as this, or about this many parameters: a network's elimination has to be planned."""
+wait. So do compiling a question as long as this, or about this many parameters: a network's elimination has to be planned.
+Over real responses slopes are bounded too, which takes a dozen times as long."""
 
 FREE = {"epsilon": 0}
 encode = msgspec.json.Encoder().encode
@@ -102,7 +104,7 @@ async def read_question(
     question = runtime.warm.questions.get(memo)
     if question is None:
         spec = decode_json(body) if spec is None else spec
-        if len(release.parameters) < OFF_LOOP_PARAMETERS and len(body) < OFF_LOOP_BYTES:
+        if len(release.parameters) < OFF_LOOP_PARAMETERS and len(body) < _length_max(spec):
             question = compile_question(spec, release.parameters, release.model)
         else:
             question = await in_thread(compile_question, spec, release.parameters, release.model)
@@ -110,6 +112,14 @@ async def read_question(
             size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
             runtime.warm.questions.put(memo, question, size)
     return question
+
+
+def _length_max(spec: Any) -> int:
+    """What is compiled on the loop; nothing here has been checked yet."""
+    utility = spec.get("utility") if isinstance(spec, dict) else None
+    responses = utility.get("responses") if isinstance(utility, dict) else None
+    real = isinstance(responses, dict) and "steps" not in responses
+    return OFF_LOOP_BYTES_REAL if real else OFF_LOOP_BYTES
 
 
 def preview_json(preview: Preview, release_id: str) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
 
 from app.services import answer_batch
+from app.services import answer_query as answer_query_module
 from app.services.answer_batch import stream_queries
 from app.services.answer_room import LINE_MAX
 from tests.services.world import World
@@ -54,3 +56,21 @@ async def test_a_turn_of_the_loop_holds_one_question_of_a_reader(
 def _about(number: int, i: int) -> dict[str, Any]:
     level = 0.5 + number / 1000 + i / 100_000
     return {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}, "confidence": level}
+
+
+async def test_a_question_that_takes_long_to_compile_leaves_the_loop(world: World, monkeypatch: pytest.MonkeyPatch):
+    release = await world.published(await world.dataset())
+    compiled_in: list[bool] = []
+    compile_question = answer_query_module.compile_question
+
+    def watched(*arguments: Any) -> Any:
+        compiled_in.append(threading.current_thread() is threading.main_thread())
+        return compile_question(*arguments)
+
+    monkeypatch.setattr(answer_query_module, "compile_question", watched)
+    for steps, text in (({}, "r ** 1.5 + " * 30), ({"steps": 9}, "r ** 1.5 + " * 30), ({}, "")):
+        responses = {"lower": 0.1, "upper": 1, **steps}
+        utility = {"kind": "expression", "utility": f"{text}theta", "responses": responses, "range": [0, 100]}
+        body = json.dumps({"utility": utility}).encode()
+        await answer_query_module.answer_query(world.runtime, reader=world.steward, release_id=release, body=body)
+    assert compiled_in == [False, True, True]
