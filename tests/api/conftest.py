@@ -70,12 +70,12 @@ class Service:
         return await self.settled(str(made["id"]))
 
     async def settled(self, release: str) -> str:
-        for _ in range(400):
+        for _ in range(2_000):
             found = await self.expect(200, "steward", "GET", f"/releases/{release}")
             if found["status"] != "pending":
                 assert found["status"] == "published", found
                 return release
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.01)
         raise AssertionError("the release is still pending")
 
 
@@ -87,6 +87,7 @@ def api_settings(backend: Backend, tmp_path: Path) -> Settings:
         redis_url=backend.redis_url,
         embedded_worker=True,
         rights_poll_s=0.1,
+        publication_tick_s=0.01,
     )
 
 

@@ -18,7 +18,7 @@ MIXED = [QUESTION, BAD, {**QUESTION, "utility": {"kind": "absolute"}}, {**QUESTI
 
 def near_the_limit(number: int) -> dict[str, Any]:
     """Of 1,000 responses: with 2,400 samples a little below 5·10⁷ operations. Every number gives another question."""
-    utility = f"0 - {number}e-9 - " + " - ".join(["abs(g - r)"] * 3)
+    utility = f"0 - {number}e-9 - " + " - ".join(["exp(g - r)"] * 3)
     responses = {"lower": 0, "upper": 1, "steps": 1000}
     spec = {"kind": "expression", "utility": utility, "range": [-9, 0], "responses": responses}
     return {"estimand": {"kind": "parameter", "name": "theta"}, "utility": spec}

@@ -12,11 +12,11 @@ from app.storage.ledger_heads import read_stored
 from tests.services.world import World
 
 
-async def worked_until_gone(world: World) -> bool:
+async def worked_until_gone(world: World, turns: int = 100) -> bool:
     """A worker that lives for at most five seconds; whether no private file is left by then."""
     stop = asyncio.Event()
     worker = asyncio.create_task(run_worker.run_worker(world.runtime, stop=stop))
-    for _ in range(100):
+    for _ in range(turns):
         if not world.runtime.uploads.unclaimed():
             break
         await asyncio.sleep(0.05)
@@ -61,7 +61,7 @@ async def test_rows_that_are_retained_or_not_used_yet_stay(world: World, monkeyp
     monkeypatch.setattr(run_worker, "SWEEP_S", 0.0)
     await world.published(await world.dataset("kept"))
     await world.dataset("unused", source={"kind": "upload", "retain": False})
-    assert not await worked_until_gone(world)
+    assert not await worked_until_gone(world, turns=20)
     assert len(world.runtime.uploads.unclaimed()) == 2
 
 
@@ -91,5 +91,5 @@ async def test_what_an_older_database_does_not_know_is_not_wiped_by_a_living_wor
     world.runtime.notary.seen = world.runtime.notary.keys.signing.sign_head(head.ledger, ahead, 1)
     today = world.runtime.uploads.root / f"{'c' * 32}.rows"
     today.write_bytes(b"1,2,3")
-    assert not await worked_until_gone(world)
+    assert not await worked_until_gone(world, turns=20)
     assert today.exists()
