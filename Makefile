@@ -35,12 +35,11 @@ setup: $(VENV)/.installed-dev ## Install everything needed to develop into .venv
 run: $(VENV)/.installed ## Serve the demo on this machine (ARGS="--port 9000" adds options)
 	@exec $(BIN)/postern serve --demo $(ARGS)
 
-# Three at a time: on two cores one often waits for a lease, a tick or a server.
 test: setup ## Run the whole suite, on SQLite and on throw-away PostgreSQL and Redis (ARGS adds options)
-	$(BIN)/pytest -n 3 -q $(ARGS)
+	$(BIN)/pytest -n 2 -q $(ARGS)
 
 test-fast: setup ## Run the suite without the tests marked slow
-	$(BIN)/pytest -n 3 -q -m "not slow" $(ARGS)
+	$(BIN)/pytest -n 2 -q -m "not slow" $(ARGS)
 
 test-faults: setup ## Play 200 rounds of faults and 1,000 sequences an engine (FAULT_SEED=7 repeats a run; ARGS adds options)
 	@seed=$${FAULT_SEED:-$$(date +%s)}; echo "FAULT_SEED=$$seed"; \

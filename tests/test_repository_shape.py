@@ -116,7 +116,7 @@ def test_make_alone_prints_every_target_without_colours() -> None:
 
 def test_check_runs_lint_types_the_specification_and_the_suite() -> None:
     plan = make("--dry-run", "check")
-    steps = ["ruff check", "ruff format --check", "lint-imports", "mypy", "postern openapi", "pytest -n 3"]
+    steps = ["ruff check", "ruff format --check", "lint-imports", "mypy", "postern openapi", "pytest -n 2"]
     positions = [plan.find(step) for step in steps]
     assert -1 not in positions
     assert positions == sorted(positions)
