@@ -176,7 +176,7 @@ def test_a_source_root_may_not_contain_the_services_own_files(tmp_path: Path) ->
 def test_settings_cannot_be_changed_after_the_start() -> None:
     settings = Settings()
     with pytest.raises(ValueError, match="frozen"):
-        settings.port = 1  # type: ignore[misc]
+        settings.port = 1
 
 
 def test_secrets_appear_in_no_text_form() -> None:

@@ -27,8 +27,9 @@ _TALKATIVE = ("uvicorn", "uvicorn.error", "app", "postern")
 
 
 class LineBuffer:
-    """Lines on their way out. In an event loop they wait for at most `WAIT_S`, so that a busy process writes many at once:
-    a system call for every request costs a sixth of the request. Elsewhere, and at exit, they leave at once."""
+    """Lines on their way out; to structlog, a logger. In an event loop those below a warning wait for at most `WAIT_S`, so
+    that a busy process writes many at once: a system call for every request costs a sixth of the request. Others, those
+    from elsewhere and what waits at exit leave at once."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -37,12 +38,9 @@ class LineBuffer:
         self._waits_in: asyncio.AbstractEventLoop | None = None
         atexit.register(self._leave_last)
 
-    def write(self, line: bytes) -> None:
+    def write_soon(self, line: bytes) -> None:
         with self._lock:
-            self._lines += line
-
-    def flush(self) -> None:
-        """What the logger calls after every line."""
+            self._lines += line + b"\n"
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -53,6 +51,14 @@ class LineBuffer:
         elif self._waits_in is not loop:
             self._waits_in = loop
             loop.call_later(WAIT_S, self._leave)
+
+    def write_now(self, line: bytes) -> None:
+        with self._lock:
+            self._lines += line + b"\n"
+        self._leave()
+
+    debug = info = write_soon
+    warning = error = critical = write_now
 
     def _leave(self) -> None:
         with self._lock:
@@ -74,10 +80,11 @@ def configure_logs(*, level: str, style: Literal["json", "text"]) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
         hide_exception,
     ]
+    lines = LineBuffer(sys.stderr.buffer)
     structlog.configure(
         processors=[*shared, _render_json if style == "json" else _render_text],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.BytesLoggerFactory(LineBuffer(sys.stderr.buffer)),  # type: ignore[arg-type]
+        logger_factory=lambda *_: lines,
         cache_logger_on_first_use=True,
     )
     _configure_standard_library(shared, level, style)

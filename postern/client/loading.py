@@ -7,7 +7,6 @@ import csv
 import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from postern.client.exporting import form_of
+from postern.client.libraries import library
 from postern.client.problems import Misconfigured
 from postern.client.results.receipts import Receipt
 from postern.client.results.samples import RECEIPT, Samples, read_samples
@@ -49,16 +49,12 @@ def _csv(place: Path) -> Samples:
 
 
 def _arrow(place: Path) -> Samples:
-    import pyarrow.ipc
-
-    with pyarrow.memory_map(str(place)) as mapped:
-        return _table(pyarrow.ipc.open_file(mapped).read_all())
+    with library("pyarrow").memory_map(str(place)) as mapped:
+        return _table(library("pyarrow.ipc").open_file(mapped).read_all())
 
 
 def _parquet(place: Path) -> Samples:
-    import pyarrow.parquet
-
-    return _table(pyarrow.parquet.read_table(place))
+    return _table(library("pyarrow.parquet").read_table(place))
 
 
 def _table(table: Any) -> Samples:
@@ -72,7 +68,7 @@ def _table(table: Any) -> Samples:
 
 def _netcdf(place: Path) -> Samples:
     """A variable a parameter, or all of them in one where netCDF cannot write their names. In the receipt's order."""
-    h5netcdf: Any = import_module("h5netcdf")
+    h5netcdf = library("h5netcdf")
     import numpy as np
 
     with h5netcdf.File(place, "r") as file:

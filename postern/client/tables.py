@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 _CELL_MAX = 120
 
@@ -18,13 +18,10 @@ class Shown:
     """A dataclass that shows itself as a table of its fields; fields kept out of `repr` are kept out of this too."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def _cells(self) -> list[tuple[str, str]]:
-        return [
-            (found.name, cell(getattr(self, found.name)))
-            for found in fields(self)  # type: ignore[arg-type]
-            if found.repr
-        ]
+        return [(found.name, cell(getattr(self, found.name))) for found in fields(self) if found.repr]
 
     def _repr_html_(self) -> str:
         return html_table(("", type(self).__name__), self._cells())

@@ -76,18 +76,24 @@ def test_an_exception_given_as_an_object_is_hidden_too():
 async def test_lines_of_an_event_loop_wait_a_moment_and_leave_together():
     written: list[bytes] = []
     buffer = LineBuffer(Recorded(written))
-    for line in (b"one\n", b"two\n"):
-        buffer.write(line)
-        buffer.flush()
+    for line in (b"one", b"two"):
+        buffer.info(line)
     assert written == []
     await asyncio.sleep(2 * WAIT_S)
     assert written == [b"one\ntwo\n"]
-    buffer.write(b"x" * WAITING_BYTES_MAX)
-    buffer.flush()
+    buffer.info(b"x" * WAITING_BYTES_MAX)
     assert len(written) == 2
-    buffer.write(b"thread\n")
-    await asyncio.to_thread(buffer.flush)
+    await asyncio.to_thread(buffer.info, b"thread")
     assert written[2] == b"thread\n"
+
+
+@pytest.mark.parametrize("level", ["warning", "error", "critical"])
+async def test_a_warning_does_not_wait_and_takes_along_what_waited(level: str):
+    written: list[bytes] = []
+    buffer = LineBuffer(Recorded(written))
+    buffer.info(b"before")
+    getattr(buffer, level)(b"after")
+    assert written == [b"before\nafter\n"]
 
 
 def test_a_line_left_by_a_loop_that_ended_leaves_with_the_next_and_at_exit():
@@ -95,12 +101,11 @@ def test_a_line_left_by_a_loop_that_ended_leaves_with_the_next_and_at_exit():
     buffer = LineBuffer(Recorded(written))
 
     async def log(line: bytes, wait_s: float) -> None:
-        buffer.write(line)
-        buffer.flush()
+        buffer.info(line)
         await asyncio.sleep(wait_s)
 
-    asyncio.run(log(b"early\n", 0))
-    asyncio.run(log(b"late\n", 2 * WAIT_S))
+    asyncio.run(log(b"early", 0))
+    asyncio.run(log(b"late", 2 * WAIT_S))
     assert written == [b"early\nlate\n"]
     script = "import asyncio, structlog; from app.api.structured_logs import configure_logs\n"
     script += "configure_logs(level='info', style='json')\n"

@@ -105,7 +105,7 @@ def test_the_law_of_the_people_is_what_the_engine_answers_from_the_true_tables()
     exact = mass(law, (*asked.event, *asked.given)) / mass(law, asked.given)
     estimand = compiled(asked).estimand
     assert law.sum() == pytest.approx(1.0)
-    assert estimand.compiled.values(list(cells[:, None]))[0] == pytest.approx(exact, abs=1e-12)  # type: ignore[union-attr]
+    assert estimand.compiled.values(list(cells[:, None]))[0] == pytest.approx(exact, abs=1e-12)
 
 
 def test_the_analyst_asks_nothing_twice_and_follows_the_answers() -> None:

@@ -53,7 +53,7 @@ SHOWN: list[Any] = [
     Analyst(HOSTILE, HOSTILE, HOSTILE, NOW),
     RECEIPT,
     FACTS,
-    Release(None, FACTS),  # type: ignore[arg-type]
+    Release(None, FACTS),
 ]  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def test_a_body_that_can_be_read_once_is_sent_again_only_if_it_never_left() -> N
     def no_pieces() -> Callable[[], object]:
         raise AssertionError
 
-    once = Call("PUT", "/v1/x", nothing, body=Chunks(no_pieces, no_pieces, again=False))  # type: ignore[arg-type]
+    once = Call("PUT", "/v1/x", nothing, body=Chunks(no_pieces, no_pieces, again=False))
     assert pauses(Lost("gone", received=True), call=once)[1] == 1
     assert pauses(Lost("refused", received=False), call=once)[1] == 5
 

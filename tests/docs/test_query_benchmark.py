@@ -27,7 +27,7 @@ def test_the_run_was_whole_and_its_controls_agreed() -> None:
 @pytest.mark.parametrize(
     "target", [each for each in PUBLISHED.targets() if "workers" not in each.name], ids=lambda each: each.name
 )
-def test_a_question_costs_what_it_may(target) -> None:  # type: ignore[no-untyped-def]
+def test_a_question_costs_what_it_may(target) -> None:
     """Two workers need both cores for themselves; the benchmark itself fails where they do not get there."""
     assert target.met, str(target)
 

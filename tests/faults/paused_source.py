@@ -22,7 +22,7 @@ class PausedSource:
         self._held = False
 
     def around(self, source: RowSource) -> RowSource:
-        return _Held(self, source)  # type: ignore[return-value]
+        return _Held(self, source)
 
     def pass_or_wait(self) -> None:
         first, self._held = not self._held, True

@@ -49,7 +49,7 @@ def test_a_tenth_rounds_up_although_it_prints_as_a_whole_number_of_units() -> No
 @pytest.mark.parametrize("rounding", [nano_up, nano_down, atto_up, atto_down])
 def test_nan_infinite_and_negative_amounts_are_refused(rounding: object, value: float) -> None:
     with pytest.raises(NumericalFailure):
-        rounding(value)  # type: ignore[operator]
+        rounding(value)
 
 
 @given(st.lists(st.integers(min_value=0, max_value=500), min_size=1, max_size=8), nats, nats)

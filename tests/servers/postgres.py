@@ -45,7 +45,7 @@ class PostgresServer:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         with self._connect() as connection:
-            self.version = str(connection.execute("SHOW server_version").fetchone()[0]).split()[0]  # type: ignore[index]
+            self.version = str(connection.execute("SHOW server_version").fetchone()[0]).split()[0]
 
     @property
     def pid(self) -> int:

@@ -34,7 +34,7 @@ class RaisingSource:
 
 def read_from(monkeypatch: pytest.MonkeyPatch, source: object) -> None:
     def opened(*_: object, **__: object) -> RowSource:
-        return source  # type: ignore[return-value]
+        return source
 
     monkeypatch.setattr(run_release, "dataset_source", opened)
 

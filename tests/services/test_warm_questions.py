@@ -90,7 +90,7 @@ async def test_a_large_set_needs_a_thread_once_for_each_parameter(world: World):
         threaded.append(work)
         return await run(work, *arguments)
 
-    room.run = counted  # type: ignore[method-assign]
+    room.run = counted
     async with over_http(world.runtime) as client:
         for number, utility in enumerate(KINDS[:4]):
             body = {"estimand": THETA, "utility": utility}

@@ -60,7 +60,7 @@ def test_default_is_an_upload_that_is_not_retained() -> None:
 )
 def test_anything_else_is_refused(root: Path, spec: object) -> None:
     with pytest.raises(InvalidSchema):
-        parse_source(spec, [root])  # type: ignore[arg-type]
+        parse_source(spec, [root])
 
 
 def test_files_need_a_root() -> None:

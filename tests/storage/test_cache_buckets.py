@@ -51,7 +51,7 @@ async def test_a_bucket_gives_its_burst_at_once_and_then_its_rate(shared: Cache)
         assert given <= burst + rate * (time.monotonic() - started)
     assert given >= burst
     emptied = time.monotonic()
-    while (await shared.take_tokens("b", 1000, rate_per_s=rate, burst=burst)).granted:  # type: ignore[union-attr]
+    while (await shared.take_tokens("b", 1000, rate_per_s=rate, burst=burst)).granted:
         emptied = time.monotonic()
     await asyncio.sleep(0.1)
     waited = time.monotonic() - emptied

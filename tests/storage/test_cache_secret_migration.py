@@ -60,4 +60,4 @@ def test_a_key_used_before_is_found_under_its_digest_and_has_no_answer(used_url:
     engine.dispose()
     assert kept == [(once.key_digest, b"h" * 32, None, "/v1/releases/rel_1", 7)]
     assert [name for name, _ in secrets] == ["cache"]
-    assert len(set(bytes(secrets[0][1]))) > 8  # type: ignore[arg-type]
+    assert len(set(bytes(secrets[0][1]))) > 8

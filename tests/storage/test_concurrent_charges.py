@@ -20,7 +20,7 @@ async def reserve(database: Database, release: str, amounts: object) -> bool:
     try:
         async with database.write() as connection:
             account = (await lock_accounts(connection, ["ds_a"]))["ds_a"]
-            await post(connection, reserve_posting(account, release, amounts, event="{}", **WHO))  # type: ignore[arg-type]
+            await post(connection, reserve_posting(account, release, amounts, event="{}", **WHO))
     except BudgetExhausted:
         return False
     return True

@@ -11,12 +11,12 @@ import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from postern.client.libraries import library
 from postern.client.results.receipts import Receipt, digest_of_values
 from postern.client.tables import cell, html_table, printable, text_table
 
@@ -67,31 +67,24 @@ class Samples:
 
     def to_pandas(self) -> Any:
         """A DataFrame; the receipt is in `.attrs`."""
-        pandas: Any = import_module("pandas")
-
-        frame = pandas.DataFrame(self.to_numpy(), columns=list(self.parameters))
+        frame = library("pandas").DataFrame(self.to_numpy(), columns=list(self.parameters))
         frame.attrs[RECEIPT] = self.receipt.to_json()
         return frame
 
     def to_polars(self) -> Any:
         """A DataFrame. Polars keeps no metadata: the receipt stays with this object."""
-        import polars
-
-        return polars.DataFrame(self.to_numpy(), schema=list(self.parameters))
+        return library("polars").DataFrame(self.to_numpy(), schema=list(self.parameters))
 
     def to_arrow(self) -> Any:
         """A Table; the receipt is in the schema's metadata."""
-        import pyarrow
-
         values = self.to_numpy()
         columns = {name: values[:, place].copy() for place, name in enumerate(self.parameters)}
-        return pyarrow.table(columns).replace_schema_metadata({RECEIPT: self._receipt_text()})
+        return library("pyarrow").table(columns).replace_schema_metadata({RECEIPT: self._receipt_text()})
 
     def to_xarray(self) -> Any:
         """A Dataset as ArviZ has them: dimensions chain and draw, a variable a parameter, the receipt in `.attrs`. If a
         parameter is itself called chain or draw, one variable `parameters` holds all."""
         import numpy as np
-        import xarray
 
         values = self.to_numpy()
         where: dict[str, Any] = {"chain": np.arange(1), "draw": np.arange(len(self))}
@@ -103,14 +96,12 @@ class Samples:
                 name: (("chain", "draw"), values[:, place][None]) for place, name in enumerate(self.parameters)
             }
         attributes = {"inference_library": "postern", RECEIPT: self._receipt_text()}
-        return xarray.Dataset(variables, coords=where, attrs=attributes)
+        return library("xarray").Dataset(variables, coords=where, attrs=attributes)
 
     def to_inference_data(self) -> Any:
         """ArviZ's InferenceData with the group `posterior`."""
-        import arviz
-
         attributes = {"inference_library": "postern", RECEIPT: self._receipt_text()}
-        return arviz.InferenceData(attrs=attributes, posterior=self.to_xarray())
+        return library("arviz").InferenceData(attrs=attributes, posterior=self.to_xarray())
 
     def _receipt_text(self) -> str:
         return json.dumps(self.receipt.to_json(), separators=(",", ":"), ensure_ascii=False)

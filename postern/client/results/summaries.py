@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any
 
+from postern.client.libraries import library
 from postern.client.results.receipts import Receipt
 from postern.client.tables import cell, html_table, text_table
 
@@ -66,7 +66,7 @@ class Summary:
 
     def to_pandas(self) -> Any:
         """One row a parameter, as ArviZ's summary has them; the receipts are in `.attrs`."""
-        pandas: Any = import_module("pandas")
+        pandas = library("pandas")
 
         flat = [
             {name: value for name, value in asdict(row).items() if name not in ("quantiles", "hdi")}

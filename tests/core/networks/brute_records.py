@@ -114,7 +114,7 @@ def exact_suprema(
             for block in found[old].keys() | found[new].keys():
                 first, second = found[old].get(block, (0, 0)), found[new].get(block, (0, 0))
                 if first != second:
-                    yes, no = block[2], block[3]  # type: ignore[index]
+                    yes, no = block[2], block[3]
                     total += blocks.between((strength * len(yes), strength * len(no)), first, second)
             best = np.maximum(best, total)
     return best

@@ -180,7 +180,7 @@ def test_map_costs_at_most_its_epsilon_and_units_follow_the_structure() -> None:
     assert range_units(model_of((2, 5), ((), (0,)), 1.0, "tree", 0.05)) == 2 + 2 * 3
     assert range_units(model_of((2, 5), ((), (0,)), 1.0, "chain", 0.05)) == 2 + 2 * 4
     for score, people in (("log_density", 200), ("probability", 200), ("log_density", 3)):
-        cost = NetworkMap(0.9, score).cost(naive, people, 1)  # type: ignore[arg-type]
+        cost = NetworkMap(0.9, score).cost(naive, people, 1)
         assert 0.3 < cost.total.pure <= 0.9
     assert record_cost(naive, 10**5, 1, 1.0).cost.pure <= 10 * np.log(19)
 

@@ -116,7 +116,7 @@ def test_too_much_work_for_so_many_samples_is_refused_before_one_is_read() -> No
     network = clinical_network()
     question = compile_evidence(network, event={"v0": "l0"}, evidence=dict.fromkeys(leaves(network), "l0"))
     with pytest.raises(InvalidQuery) as refusal:
-        question.values([ManySamples()] * network.cell_count)  # type: ignore[list-item]
+        question.values([ManySamples()] * network.cell_count)
     assert refusal.value.problems[0].field == "estimand.evidence"
     assert str(OPERATIONS_MAX) in refusal.value.problems[0].expected
 

@@ -147,7 +147,7 @@ def test_products_of_betas_along_paths_have_dirichlet_moments(kind: Any, levels:
 
 def test_level_probabilities_multiply_along_paths_and_sum_to_one() -> None:
     for kind in ("tree", "chain"):
-        splits = level_splits(6, kind)  # type: ignore[arg-type]
+        splits = level_splits(6, kind)
         success = np.random.default_rng(0).uniform(0.05, 0.95, (10, 5))
         found = level_probabilities(splits, success)
         for level in range(6):

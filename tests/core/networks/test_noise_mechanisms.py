@@ -65,7 +65,7 @@ def test_sensitivities_are_the_enumerated_maxima_for_every_small_network(nodes: 
 @pytest.mark.parametrize("levels", [4, 5])
 def test_counts_by_level_have_the_same_sensitivity_whatever_the_splits(levels: int) -> None:
     for splits in ("tree", "chain"):
-        model = model_of((2, levels), ((), (0,)), 1.0, splits, 0.05)  # type: ignore[arg-type]
+        model = model_of((2, levels), ((), (0,)), 1.0, splits, 0.05)
         assert sensitivity(model, 1) == enumerated_sensitivities(model)[0] == 4
 
 
