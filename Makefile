@@ -50,11 +50,13 @@ test-faults: setup ## Play 200 rounds of faults and 1,000 sequences an engine (F
 lint: setup ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python client/write_blocking.py --check
 	$(BIN)/lint-imports
 
-format: setup ## Rewrite the code in house format
+format: setup ## Rewrite the code in house format, and the blocking client from the asyncio one
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	$(BIN)/python client/write_blocking.py
 
 types: setup ## Check types (mypy --strict)
 	$(BIN)/mypy
@@ -81,7 +83,7 @@ lock: $(VENV)/.bootstrapped ## Pin dependencies again (UPGRADE=--upgrade for new
 	printf 'editables\nhatchling\nuv\n' | $(COMPILE) - -c requirements-dev.lock -o requirements-build.lock
 
 clean: ## Remove the virtual environment and caches; data in .postern stays
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
+	rm -rf $(VENV) dist build client/dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.home:

@@ -18,7 +18,7 @@ LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-build.lock"
 NEEDED = (
     *LOCKS, "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "Dockerfile",
     "docker-compose.yml", ".dockerignore", ".env.example", ".gitignore", ".ci/run", "docs/architecture.md",
-    "openapi/openapi.json", "pyproject.toml",
+    "openapi/openapi.json", "pyproject.toml", "client/pyproject.toml", "client/README.md",
 )  # fmt: skip
 TARGETS = [
     "setup", "run", "test", "test-fast", "test-faults", "lint", "format", "types", "openapi", "bench", "check", "lock", "clean",
@@ -122,7 +122,7 @@ def test_check_runs_lint_types_the_specification_and_the_suite() -> None:
     assert positions == sorted(positions)
 
 
-@pytest.mark.parametrize("folder", ["app", "postern", "tests"])
+@pytest.mark.parametrize("folder", ["app", "client", "tests"])
 def test_no_source_file_outgrows_the_limit(folder: str) -> None:
     lengths = {path: path.read_text().count("\n") for path in (ROOT / folder).rglob("*.py")}
     assert lengths
@@ -185,7 +185,7 @@ def test_only_listed_paths_reach_the_image_builder() -> None:
     rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     assert rules[0] == "*"
     admitted = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
-    assert {"app", "postern", "pyproject.toml", "requirements.lock", "README.md", "LICENSE"} <= admitted
+    assert {"app", "client/postern", "pyproject.toml", "requirements.lock", "README.md", "LICENSE"} <= admitted
     assert admitted.isdisjoint({".env", ".git", ".postern", ".venv", "tests"})
 
 

@@ -7,12 +7,14 @@
         release.mean("theta")                     # Answer(0.4561, regret ≤ 0.0922 at 0.95, 20 samples)
         release.samples().to_pandas()
 
-`AsyncClient` has the same methods, to be awaited. Calls are retried where that is safe, and nothing is ever charged twice.
+`AsyncClient` has the same methods, to be awaited: the blocking client is written from it, word by word. Calls are retried
+where that is safe, and nothing is ever charged twice.
 """
 
-from postern.client.async_client import AsyncClient
-from postern.client.async_release import AsyncAnswerStream, AsyncRelease
-from postern.client.client import Client
+from postern.client.awaiting.client import AsyncClient
+from postern.client.awaiting.release import AsyncAnswerStream, AsyncRelease
+from postern.client.blocking.client import Client
+from postern.client.blocking.release import AnswerStream, Release
 from postern.client.loading import load_samples
 from postern.client.problems import (
     AccessRequired,
@@ -58,7 +60,6 @@ from postern.client.questions import (
     utility,
     zero_one,
 )
-from postern.client.release import AnswerStream, Release
 from postern.client.results.answers import Answer, Answers, Check, Refused, Regret, StreamEnd, Together
 from postern.client.results.cards import Card, digest_of_card
 from postern.client.results.density import Curve, Histogram, JointHistogram

@@ -1,8 +1,9 @@
 """One request as a value, and its answer as bytes: what to send and how to read it, apart from who sends it.
 
-Both clients send the same `Call`; nothing in this package but `wire.py` touches a socket.
+Both clients send the same `Call`; nothing in this package but their `wire.py` touches a socket.
 """
 
+import asyncio
 import json
 import re
 import secrets
@@ -42,12 +43,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """A body made anew for every attempt. `again` is False for what can be read once only."""
+    """A body made anew for every attempt, in pieces none of which is empty. `again` is False for what can be read once only."""
 
     open: Callable[[], Iterator[bytes]]
-    open_async: Callable[[], AsyncIterator[bytes]]
     length: int | None = None
     again: bool = True
+
+    async def open_async(self) -> AsyncIterator[bytes]:
+        """The same, read in a thread so that the event loop stays free."""
+        pieces = self.open()
+        while piece := await asyncio.to_thread(next, pieces, b""):
+            yield piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,7 @@ def _parquet(place: Path) -> Samples:
 
 
 def _table(table: Any) -> Samples:
-    import numpy as np
-
+    np = library("numpy")
     columns = [table.column(name).to_numpy() for name in table.column_names]
     flat = np.column_stack(columns).astype(np.float64)
     text = (table.schema.metadata or {})[RECEIPT.encode()].decode()
@@ -68,9 +67,7 @@ def _table(table: Any) -> Samples:
 
 def _netcdf(place: Path) -> Samples:
     """A variable a parameter, or all of them in one where netCDF cannot write their names. In the receipt's order."""
-    h5netcdf = library("h5netcdf")
-    import numpy as np
-
+    h5netcdf, np = library("h5netcdf"), library("numpy")
     with h5netcdf.File(place, "r") as file:
         group = file["posterior"]
         text = str(group.attrs[RECEIPT])

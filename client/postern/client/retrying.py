@@ -1,4 +1,4 @@
-"""When to try again, without sockets, sleep or clock: a generator that says what to do next and is told how it went.
+"""When to try again, without sockets, sleep or clock.
 
 Tried again are a lost connection, 429, 502, 503 and 504, where the call is repeatable. The pause before attempt i + 1 is
 
@@ -8,16 +8,12 @@ and nothing is tried again after `attempts_max` attempts or if the pause would e
 A 503 `ledger_untrusted` waits for a person, not for time, and is not tried again.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from postern.client.call import Call, Reply
 from postern.client.problems import Unreachable
-
-T = TypeVar("T")
-O = TypeVar("O")  # noqa: E741
 
 _PASSING = frozenset({429, 502, 503, 504})
 _FOR_A_PERSON = b'"ledger_untrusted"'
@@ -45,56 +41,28 @@ class Lost:
     reason: str
     received: bool
 
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """Send it now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    seconds: float
+    def unreachable(self, where: str, attempts: int) -> Unreachable:
+        tried = "" if attempts == 1 else f", {attempts} times"
+        said = f"the answer of {where} was lost" if self.received else f"nothing answers at {where}"
+        return Unreachable(f"{said}{tried} ({self.reason})", attempts)
 
 
-def persist(
+def pause_before_next(
     call: Call[Any],
+    outcome: Reply | Lost,
     retries: Retries,
-    *,
-    where: str,
-    now: Callable[[], float],
+    attempt: int,
+    elapsed_s: float,
     uniform: Callable[[float, float], float],
-) -> Generator[Attempt | Pause, "Reply | Lost | O | None", "Reply | O"]:
-    """Returns the reply to keep, a refusal included. Raises Unreachable where there is none.
-
-    An outcome that is neither a reply nor a loss (an opened stream) is kept as it is.
-    """
-    began = now()
-    for attempt in count(1):
-        outcome = yield Attempt()
-        if outcome is None:
-            raise RuntimeError("an attempt has an outcome")
-        if not isinstance(outcome, Reply | Lost):
-            return outcome
-        if isinstance(outcome, Reply) and not _passes(outcome):
-            return outcome
-        floor_s = outcome.retry_after_s if isinstance(outcome, Reply) else None
-        pause_s = retries.pause_s(attempt, uniform, floor_s)
-        harmless = call.repeatable or (isinstance(outcome, Lost) and not outcome.received)
-        late = now() - began + pause_s > retries.total_s
-        if not harmless or attempt >= retries.attempts_max or late:
-            if isinstance(outcome, Reply):
-                return outcome
-            raise Unreachable(_sentence(outcome, where, attempt), attempt)
-        yield Pause(pause_s)
-    raise AssertionError("the loop ends by itself")
+) -> float | None:
+    """Seconds until the call is to be tried again; None if this outcome is the one to keep."""
+    if isinstance(outcome, Reply) and not _passes(outcome):
+        return None
+    pause_s = retries.pause_s(attempt, uniform, outcome.retry_after_s if isinstance(outcome, Reply) else None)
+    harmless = call.repeatable or (isinstance(outcome, Lost) and not outcome.received)
+    late = elapsed_s + pause_s > retries.total_s
+    return None if late or not harmless or attempt >= retries.attempts_max else pause_s
 
 
 def _passes(reply: Reply) -> bool:
     return reply.status in _PASSING and _FOR_A_PERSON not in reply.body
-
-
-def _sentence(lost: Lost, where: str, attempts: int) -> str:
-    tried = "" if attempts == 1 else f", {attempts} times"
-    if lost.received:
-        return f"the answer of {where} was lost{tried} ({lost.reason})"
-    return f"nothing answers at {where}{tried} ({lost.reason})"

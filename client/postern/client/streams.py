@@ -29,14 +29,13 @@ class Lines:
 
 
 class Transcript:
-    """What the lines of one stream mean: items in order, then the end, once. `first` is the number of its first question."""
+    """What the lines of one stream mean: items in order, then the end, once."""
 
-    def __init__(self, first: int = 0) -> None:
+    def __init__(self) -> None:
         self._next = 0
-        self._first = first
         self.end: StreamEnd | None = None
 
-    def read(self, lines: list[bytes]) -> Iterator[tuple[int, Answer | Refused]]:
+    def read(self, lines: list[bytes]) -> Iterator[Answer | Refused]:
         for line in filter(None, lines):
             try:
                 found = json.loads(line)
@@ -51,7 +50,7 @@ class Transcript:
             raise UnexpectedReply(f"the stream ended after {self._next} answers, without its last line")
         return self.end
 
-    def _item(self, found: dict[str, Any]) -> tuple[int, Answer | Refused] | None:
+    def _item(self, found: dict[str, Any]) -> Answer | Refused | None:
         if "done" in found:
             if not found["done"]:
                 raise problem_of(found["problem"], status=0)
@@ -60,8 +59,7 @@ class Transcript:
         if found["index"] != self._next:
             raise ValueError(f"answer {found['index']} where {self._next} was due")
         self._next += 1
-        item = answer_of(found.get("answer", found))
-        return self._first + self._next - 1, item
+        return answer_of(found.get("answer", found))
 
 
 def sum_of_ends(ends: list[StreamEnd]) -> StreamEnd:

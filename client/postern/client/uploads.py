@@ -4,9 +4,8 @@ Files are read in pieces and opened anew for every attempt, so a lost connection
 travel as Parquet where something that writes it is at hand: CSV would have to guess how a cell was meant.
 """
 
-import asyncio
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -45,15 +44,7 @@ def _from_path(file: Path, content_type: str | None) -> tuple[Chunks, str]:
         with file.open("rb") as opened:
             yield from _pieces(opened)
 
-    async def pieces_async() -> AsyncIterator[bytes]:
-        opened = await asyncio.to_thread(file.open, "rb")
-        try:
-            while piece := await asyncio.to_thread(opened.read, PIECE_BYTES):
-                yield piece
-        finally:
-            opened.close()
-
-    return Chunks(pieces, pieces_async, length), kind
+    return Chunks(pieces, length), kind
 
 
 def _from_file(opened: BinaryIO) -> Chunks:
@@ -66,13 +57,7 @@ def _from_file(opened: BinaryIO) -> Chunks:
             opened.seek(start)
         yield from _pieces(opened)
 
-    async def pieces_async() -> AsyncIterator[bytes]:
-        if again:
-            opened.seek(start)
-        while piece := await asyncio.to_thread(opened.read, PIECE_BYTES):
-            yield piece
-
-    return Chunks(pieces, pieces_async, again=again)
+    return Chunks(pieces, again=again)
 
 
 def _pieces(opened: BinaryIO) -> Iterator[bytes]:

@@ -74,27 +74,27 @@ def check_many(release: str, questions: Iterable[AnyQuestion], together: bool) -
     return Call("POST", path("releases", release, "queries"), read_checks, query(dry_run=True), body)
 
 
-def stream(release: str, questions: Iterable[AnyQuestion], together: bool) -> Iterator[tuple[int, Call[None]]]:
-    """Calls with the number of their first question. Bounds that hold together need one call; others are cut to size."""
+def stream(release: str, questions: Iterable[AnyQuestion], together: bool) -> Iterator[Call[None]]:
+    """Bounds that hold together need one call; others are cut to size."""
     where = path("releases", release, "queries")
     if together:
-        yield 0, Call("POST", where, nothing, body=_batch(questions, together), accept=NDJSON)
+        yield Call("POST", where, nothing, body=_batch(questions, together), accept=NDJSON)
         return
-    for first, pieces in _cut(questions):
-        yield first, Call("POST", where, nothing, body=_joined(pieces, together), accept=NDJSON)
+    for pieces in _cut(questions):
+        yield Call("POST", where, nothing, body=_joined(pieces, together), accept=NDJSON)
 
 
-def _cut(questions: Iterable[AnyQuestion]) -> Iterator[tuple[int, list[bytes]]]:
-    first, pieces, size = 0, list[bytes](), 0
-    for number, question in enumerate(questions):
+def _cut(questions: Iterable[AnyQuestion]) -> Iterator[list[bytes]]:
+    pieces, size = list[bytes](), 0
+    for question in questions:
         piece = encode(as_json(question))
         if pieces and (size + len(piece) > BATCH_BYTES_MAX or len(pieces) >= STREAM_MAX):
-            yield first, pieces
-            first, pieces, size = number, [], 0
+            yield pieces
+            pieces, size = [], 0
         pieces.append(piece)
         size += len(piece) + 1
     if pieces:
-        yield first, pieces
+        yield pieces
 
 
 def _batch(questions: Iterable[AnyQuestion], together: bool) -> bytes:

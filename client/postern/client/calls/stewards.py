@@ -1,4 +1,7 @@
-"""What a steward does: datasets, uploads, releases, people, keys, caps; and what an auditor reads."""
+"""What a steward does: datasets, uploads, releases, people, keys, caps; and what an auditor reads.
+
+A `spec` is the request's JSON as the service takes it; the clients' methods build it from their arguments.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from postern.client.call import Call, encode, given, nothing, once, path, reads
+from postern.client.call import Call, encode, nothing, once, path, reads
 from postern.client.problems import Misconfigured
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerHead, Verification
@@ -15,6 +18,7 @@ from postern.client.results.plans import Plan
 from postern.client.results.releases import ReleaseFacts
 from postern.client.uploads import body_of
 
+Spec = Mapping[str, Any]
 Role = Literal["analyst", "dashboard", "auditor"]
 
 UPLOADED = {"kind": "upload", "retain": False}
@@ -25,33 +29,12 @@ _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
-def create_dataset(
-    name: str,
-    columns: Mapping[str, Any],
-    *,
-    epsilon: float,
-    delta: float,
-    slack_delta: float | None,
-    source: Mapping[str, Any] | None,
-    privacy_unit: Mapping[str, Any] | None,
-    n: int | None,
-    force: bool,
-    idempotency_key: str | None,
-) -> Call[Dataset]:
-    spec = given(
-        name=name,
-        columns=columns,
-        budget=given(epsilon=epsilon, delta=delta, slack_delta=slack_delta),
-        source=source or UPLOADED,
-        privacy_unit=privacy_unit,
-        n=n,
-        force=force or None,
-    )
-    return Call("POST", path("datasets"), _dataset, body=encode(spec), idempotency_key=once(idempotency_key))
-
-
 def id_of(thing: str | Dataset | Analyst | KeyFacts) -> str:
     return thing if isinstance(thing, str) else thing.id
+
+
+def create_dataset(spec: Spec, idempotency_key: str | None) -> Call[Dataset]:
+    return Call("POST", path("datasets"), _dataset, body=encode(spec), idempotency_key=once(idempotency_key))
 
 
 def read_dataset(dataset: str) -> Call[Dataset]:
@@ -63,39 +46,11 @@ def upload(dataset: str | Dataset, data: Any, content_type: str | None) -> Call[
     return Call("PUT", path("datasets", id_of(dataset), "data"), _upload, body=body, content_type=kind)
 
 
-def plan(
-    model: Mapping[str, Any],
-    mechanism: Mapping[str, Any],
-    *,
-    n: int,
-    columns: Mapping[str, Any] | None,
-    delta: float | None,
-    target: Mapping[str, float] | None,
-    calibrate: str | None,
-    privacy_unit: Mapping[str, Any] | None,
-) -> Call[Plan]:
-    spec = given(
-        model=model,
-        mechanism=mechanism,
-        n=n,
-        columns=columns,
-        delta=delta,
-        target=target,
-        calibrate=calibrate,
-        privacy_unit=privacy_unit,
-    )
+def plan(spec: Spec) -> Call[Plan]:
     return Call("POST", path("plans"), _plan, body=encode(spec))
 
 
-def request_release(
-    dataset: str | Dataset,
-    model: Mapping[str, Any],
-    mechanism: Mapping[str, Any],
-    *,
-    force: bool,
-    idempotency_key: str | None,
-) -> Call[ReleaseFacts]:
-    spec = given(model=model, mechanism=mechanism, force=force or None)
+def request_release(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[ReleaseFacts]:
     where = path("datasets", id_of(dataset), "releases")
     return Call("POST", where, _release, body=encode(spec), idempotency_key=once(idempotency_key))
 
@@ -105,21 +60,17 @@ def create_analyst(name: str, role: Role, idempotency_key: str | None) -> Call[A
     return Call("POST", path("analysts"), _analyst, body=body, idempotency_key=once(idempotency_key))
 
 
-def create_key(
-    analyst: str | Analyst,
-    label: str,
-    *,
-    expires_at: datetime | str | None,
-    role: Role | None,
-    idempotency_key: str | None,
-) -> Call[NewKey]:
-    if isinstance(expires_at, datetime):
-        if expires_at.tzinfo is None:
-            raise Misconfigured("expires_at needs a time zone")
-        expires_at = expires_at.isoformat()
-    body = encode(given(label=label, expires_at=expires_at, role=role))
+def create_key(analyst: str | Analyst, spec: Spec, idempotency_key: str | None) -> Call[NewKey]:
     where = path("analysts", id_of(analyst), "keys")
-    return Call("POST", where, _new_key, body=body, idempotency_key=once(idempotency_key))
+    return Call("POST", where, _new_key, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def moment(when: datetime | str | None) -> str | None:
+    if not isinstance(when, datetime):
+        return when
+    if when.tzinfo is None:
+        raise Misconfigured("expires_at needs a time zone")
+    return when.isoformat()
 
 
 def list_keys(analyst: str | Analyst) -> Call[tuple[KeyFacts, ...]]:
@@ -130,18 +81,8 @@ def revoke_key(key: str | KeyFacts) -> Call[None]:
     return Call("DELETE", path("keys", id_of(key)), nothing)
 
 
-def set_cap(
-    dataset: str | Dataset,
-    analyst: str | Analyst,
-    *,
-    epsilon: float | None,
-    delta: float | None,
-    slack_delta: float | None,
-    samples: int | None,
-    force: bool,
-) -> Call[Cap]:
-    cap = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta, samples=samples, force=force or None)
-    return Call("PUT", path("datasets", id_of(dataset), "analysts", id_of(analyst)), _cap, body=encode(cap))
+def set_cap(dataset: str | Dataset, analyst: str | Analyst, spec: Spec) -> Call[Cap]:
+    return Call("PUT", path("datasets", id_of(dataset), "analysts", id_of(analyst)), _cap, body=encode(spec))
 
 
 def ledger_head() -> Call[LedgerHead]:

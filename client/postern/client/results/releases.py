@@ -1,5 +1,6 @@
 """Releases as public facts, and access to them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,6 +31,10 @@ class ReleaseFacts(Shown):
     samples: int
     created_at: datetime
     published_at: datetime | None
+
+
+Progress = Callable[[ReleaseFacts, float], None]
+"""Called with what is known and the seconds since the start, after every look."""
 
 
 @dataclass(frozen=True, slots=True)

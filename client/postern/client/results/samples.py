@@ -1,7 +1,7 @@
 """Joint draws in the shape one's tools want, each with the receipt attached.
 
-Kept as one flat array of doubles, draw by draw. numpy, pandas, polars, pyarrow, xarray and ArviZ are imported by the
-conversion that needs them and by nothing else.
+Kept as one flat array of doubles, draw by draw. numpy, pandas, polars, pyarrow and xarray are imported by the conversion
+that needs them and by nothing else.
 """
 
 from __future__ import annotations
@@ -59,11 +59,15 @@ class Samples:
         swapped.byteswap()
         return digest_of_values(swapped.tobytes())
 
+    def match(self, receipt: Receipt) -> bool:
+        """True if these are the draws the receipt speaks of: as many, of the same parameters, with the same digest."""
+        shape = (len(self), self.parameters) == (receipt.samples, receipt.parameters)
+        return shape and self.values_sha256() == receipt.values_sha256
+
     def to_numpy(self) -> NDArray[np.float64]:
         """Draws × parameters, a copy."""
-        import numpy as np
-
-        return np.frombuffer(self.flat, dtype=np.float64).reshape(len(self), len(self.parameters)).copy()
+        flat: NDArray[np.float64] = library("numpy").array(self.flat)
+        return flat.reshape(len(self), len(self.parameters))
 
     def to_pandas(self) -> Any:
         """A DataFrame; the receipt is in `.attrs`."""
@@ -83,25 +87,24 @@ class Samples:
 
     def to_xarray(self) -> Any:
         """A Dataset as ArviZ has them: dimensions chain and draw, a variable a parameter, the receipt in `.attrs`. If a
-        parameter is itself called chain or draw, one variable `parameters` holds all."""
-        import numpy as np
-
-        values = self.to_numpy()
-        where: dict[str, Any] = {"chain": np.arange(1), "draw": np.arange(len(self))}
-        if where.keys() & set(self.parameters):
+        parameter is itself called chain or draw, or has a `/` in its name, one variable `parameters` holds all."""
+        values = self.to_numpy()[None]
+        where: dict[str, Any] = {"chain": [0], "draw": range(len(self))}
+        if where.keys() & set(self.parameters) or any("/" in name for name in self.parameters):
             where["parameter"] = list(self.parameters)
-            variables: dict[str, Any] = {"parameters": (("chain", "draw", "parameter"), values[None])}
+            variables: dict[str, Any] = {"parameters": (("chain", "draw", "parameter"), values)}
         else:
-            variables = {
-                name: (("chain", "draw"), values[:, place][None]) for place, name in enumerate(self.parameters)
-            }
-        attributes = {"inference_library": "postern", RECEIPT: self._receipt_text()}
-        return library("xarray").Dataset(variables, coords=where, attrs=attributes)
+            variables = {name: (("chain", "draw"), values[..., place]) for place, name in enumerate(self.parameters)}
+        return library("xarray").Dataset(variables, coords=where, attrs=self._attributes())
 
     def to_inference_data(self) -> Any:
-        """ArviZ's InferenceData with the group `posterior`."""
-        attributes = {"inference_library": "postern", RECEIPT: self._receipt_text()}
-        return library("arviz").InferenceData(attrs=attributes, posterior=self.to_xarray())
+        """A DataTree with the group `posterior`: what ArviZ's functions take since its packages arviz-base, arviz-stats
+        and arviz-plots replaced InferenceData by it."""
+        xarray = library("xarray")
+        return xarray.DataTree.from_dict({"/": xarray.Dataset(attrs=self._attributes()), "posterior": self.to_xarray()})
+
+    def _attributes(self) -> dict[str, str]:
+        return {"inference_library": "postern", RECEIPT: self._receipt_text()}
 
     def _receipt_text(self) -> str:
         return json.dumps(self.receipt.to_json(), separators=(",", ":"), ensure_ascii=False)

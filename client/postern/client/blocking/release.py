@@ -1,8 +1,9 @@
+# Written by client/write_blocking.py: change awaiting/release.py and run `make format`.
 """A release in the hands of a blocking client."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
@@ -10,42 +11,40 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from postern.client.asking import AskedRelease
-from postern.client.calls import readers
+from postern.client.calls import pages, readers
 from postern.client.exporting import form_of, whole_file
 from postern.client.questions import AnyQuestion
 from postern.client.results.answers import Answer, Answers, Check, Refused, StreamEnd
 from postern.client.results.cards import Card
 from postern.client.results.density import Density
 from postern.client.results.receipts import Receipt, ReceiptCheck
-from postern.client.results.releases import Access, ReleaseFacts
+from postern.client.results.releases import Access, Progress, ReleaseFacts
 from postern.client.results.samples import Samples
 from postern.client.results.summaries import Summary, SummaryPage
 from postern.client.streams import Lines, Transcript, sum_of_ends
-from postern.client.verifying import verify_receipt
-from postern.client.waiting import Progress
 
 if TYPE_CHECKING:
-    from postern.client.client import Client
+    from postern.client.blocking.client import Client
+
+_LEDGER_PAGE = 200
 
 
 class AnswerStream:
     """Items in the order asked, as they arrive. After the last, `end` counts them. Close it to stop early."""
 
-    def __init__(self, items: Iterator[tuple[int, Answer | Refused]], ends: list[StreamEnd]) -> None:
+    def __init__(self, items: Generator[Answer | Refused, None], ends: list[StreamEnd]) -> None:
         self._items = items
         self._ends = ends
 
     def __iter__(self) -> Iterator[Answer | Refused]:
-        return (item for _, item in self._items)
+        return self._items
 
     @property
     def end(self) -> StreamEnd | None:
         return sum_of_ends(self._ends) if self._ends else None
 
     def close(self) -> None:
-        close = getattr(self._items, "close", None)
-        if close is not None:
-            close()
+        self._items.close()
 
     def __enter__(self) -> AnswerStream:
         return self
@@ -57,7 +56,7 @@ class AnswerStream:
 
 
 class Release(AskedRelease[Answer]):
-    """`release.mean("theta")`, `release.ask_many([...])`, `release.samples().to_pandas()`."""
+    """`release.mean("theta")`, `release.ask_many([...])`, `release.samples()`."""
 
     def __init__(self, client: Client, facts: ReleaseFacts) -> None:
         super().__init__(facts)
@@ -96,25 +95,27 @@ class Release(AskedRelease[Answer]):
 
     def _streamed(
         self, questions: Iterable[AnyQuestion], together: bool, ends: list[StreamEnd]
-    ) -> Iterator[tuple[int, Answer | Refused]]:
-        for first, call in readers.stream(self.id, questions, together):
-            lines, transcript = Lines(), Transcript(first)
+    ) -> Generator[Answer | Refused, None]:
+        for call in readers.stream(self.id, questions, together):
+            lines, transcript = Lines(), Transcript()
             with closing(self._client.open(call)) as opened:
                 for chunk in opened.chunks():
-                    yield from transcript.read(lines.feed(chunk))
-                yield from transcript.read(lines.end())
+                    for item in transcript.read(lines.feed(chunk)):
+                        yield item
+                for item in transcript.read(lines.end()):
+                    yield item
             ends.append(transcript.finish())
 
     def card(self) -> Card:
         return self._client.send(readers.read_card_of(self.id))
 
     def summary(self, parameters: Sequence[str] | None = None, *, level: float = 0.9) -> Summary:
-        pages: list[SummaryPage] = []
+        found: list[SummaryPage] = []
         cursor: str | None = None
-        while not pages or cursor is not None:
-            pages.append(self._client.send(readers.summary_page(self.id, level, parameters, cursor)))
-            cursor = pages[-1].next_cursor
-        return Summary.of(pages)
+        while not found or cursor is not None:
+            found.append(self._client.send(readers.summary_page(self.id, level, parameters, cursor)))
+            cursor = found[-1].next_cursor
+        return Summary.of(found)
 
     def samples(self, parameters: Sequence[str] | None = None) -> Samples:
         """Joint draws: all you may read, of all parameters or of some."""
@@ -143,5 +144,25 @@ class Release(AskedRelease[Answer]):
         return self._client.send(readers.density(self.id, names, kind, bins))
 
     def verify_receipt(self, what: Receipt | Samples, *, ledger: bool = False) -> ReceiptCheck:
-        """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger."""
-        return self._client.follow(verify_receipt(self.facts, what, ledger=ledger))
+        """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger.
+
+        The card's digest is recomputed from its figures, the values' from the values; the service's word is not taken for it.
+        The ledger takes the key of a steward or an auditor.
+        """
+        receipt = what.receipt if isinstance(what, Samples) else what
+        card = self.card()
+        same = receipt.release == self.id and receipt.dataset in (None, self.dataset)
+        values = what.match(receipt) if isinstance(what, Samples) else None
+        line = self._has_line(receipt) if ledger else None
+        return ReceiptCheck(same, card.recomputed_digest == receipt.card_sha256, values, line)
+
+    def _has_line(self, receipt: Receipt) -> bool:
+        cursor: str | None = None
+        while True:
+            page = self._client.send(pages.ledger(cursor, _LEDGER_PAGE, self.dataset))
+            for entry in page.items:
+                if entry.sequence == receipt.ledger.sequence:
+                    return entry.digest == receipt.ledger.digest and entry.release == self.id
+            cursor = page.next_cursor
+            if cursor is None:
+                return False

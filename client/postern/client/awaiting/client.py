@@ -1,30 +1,34 @@
-"""The asyncio client: `Client` with `await`. Each method describes one call and sends it."""
+"""The asyncio client. Each method describes one call and sends it."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from postern.client.address import find_address, insecure_by_environment
-from postern.client.async_release import AsyncRelease
-from postern.client.call import Call
+from postern.client.awaiting.release import AsyncRelease
+from postern.client.awaiting.wire import AsyncOpened, AsyncWire
+from postern.client.call import Call, given
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
 from postern.client.calls.stewards import Role
+from postern.client.problems import WaitedTooLong
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
 from postern.client.results.plans import Plan
-from postern.client.results.releases import ReleaseFacts
-from postern.client.retrying import Pause, Retries
-from postern.client.waiting import Progress, wait_for_release
-from postern.client.wire import REPLY_BYTES_MAX, TIMEOUT_S, AsyncWire, Manners, Opened
+from postern.client.results.releases import Progress, ReleaseFacts
+from postern.client.retrying import Retries
+from postern.client.transport import REPLY_BYTES_MAX, TIMEOUT_S, Manners
 
 T = TypeVar("T")
+
+_FIRST_LOOK_S = 0.05
+_LOOK_S_MAX = 2.0
 
 
 class AsyncClient:
@@ -69,27 +73,24 @@ class AsyncClient:
         """Any call, also one that has no method here."""
         return await self._wire.send(call)
 
-    async def open(self, call: Call[Any]) -> Opened:
+    async def open(self, call: Call[Any]) -> AsyncOpened:
+        """The same, with the body of a success left unread."""
         return await self._wire.open(call)
 
-    async def follow(self, steps: Generator[Call[Any] | Pause, Any, T]) -> T:
-        told: Any = None
-        while True:
-            try:
-                step = steps.send(told)
-            except StopIteration as end:
-                found: T = end.value
-                return found
-            told = None
-            if isinstance(step, Pause):
-                await asyncio.sleep(step.seconds)
-            else:
-                told = await self.send(step)
-
     async def wait(self, facts: ReleaseFacts, timeout_s: float, on_progress: Progress | None = None) -> ReleaseFacts:
-        return await self.follow(
-            wait_for_release(facts, timeout_s=timeout_s, now=time.monotonic, on_progress=on_progress)
-        )
+        """Until it is published or withdrawn, looking less and less often. Raises WaitedTooLong."""
+        began, pause_s = time.monotonic(), _FIRST_LOOK_S
+        while True:
+            elapsed_s = time.monotonic() - began
+            if on_progress is not None:
+                on_progress(facts, elapsed_s)
+            if facts.status != "pending":
+                return facts
+            if elapsed_s + pause_s > timeout_s:
+                raise WaitedTooLong(f"{facts.id} is still pending after {elapsed_s:.1f} s", facts.id)
+            await asyncio.sleep(pause_s)
+            facts = await self.send(readers.read_release(facts.id))
+            pause_s = min(_LOOK_S_MAX, pause_s * 1.5)
 
     async def _all(self, page: Callable[[str | None], Call[Page[T]]]) -> AsyncIterator[T]:
         cursor: str | None = None
@@ -127,17 +128,8 @@ class AsyncClient:
         privacy_unit: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Cost and accuracy from public numbers. `target` is what may be spent: what is missing is then found."""
-        call = stewards.plan(
-            model,
-            mechanism,
-            n=n,
-            columns=columns,
-            delta=delta,
-            target=target,
-            calibrate=calibrate,
-            privacy_unit=privacy_unit,
-        )
-        return await self.send(call)
+        what = given(model=model, mechanism=mechanism, n=n, columns=columns, privacy_unit=privacy_unit)
+        return await self.send(stewards.plan(what | given(delta=delta, target=target, calibrate=calibrate)))
 
     async def create_dataset(
         self,
@@ -154,19 +146,10 @@ class AsyncClient:
         idempotency_key: str | None = None,
     ) -> Dataset:
         """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use."""
-        call = stewards.create_dataset(
-            name,
-            columns,
-            epsilon=epsilon,
-            delta=delta,
-            slack_delta=slack_delta,
-            source=source,
-            privacy_unit=privacy_unit,
-            n=n,
-            force=force,
-            idempotency_key=idempotency_key,
-        )
-        return await self.send(call)
+        budget = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta)
+        what = given(name=name, columns=columns, budget=budget, source=source or stewards.UPLOADED)
+        spec = what | given(privacy_unit=privacy_unit, n=n, force=force or None)
+        return await self.send(stewards.create_dataset(spec, idempotency_key))
 
     async def dataset(self, dataset: str) -> Dataset:
         return await self.send(stewards.read_dataset(dataset))
@@ -191,8 +174,8 @@ class AsyncClient:
         on_progress: Progress | None = None,
     ) -> AsyncRelease:
         """Charged before a row is read. `idempotency_key` makes it one release, however often and wherever it is asked for."""
-        call = stewards.request_release(dataset, model, mechanism, force=force, idempotency_key=idempotency_key)
-        facts = await self.send(call)
+        spec = given(model=model, mechanism=mechanism, force=force or None)
+        facts = await self.send(stewards.request_release(dataset, spec, idempotency_key))
         return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
 
     async def create_analyst(self, name: str, *, role: Role = "analyst", idempotency_key: str | None = None) -> Analyst:
@@ -211,8 +194,8 @@ class AsyncClient:
         idempotency_key: str | None = None,
     ) -> NewKey:
         """The answer's `token` is told this once."""
-        call = stewards.create_key(analyst, label, expires_at=expires_at, role=role, idempotency_key=idempotency_key)
-        return await self.send(call)
+        spec = given(label=label, expires_at=stewards.moment(expires_at), role=role)
+        return await self.send(stewards.create_key(analyst, spec, idempotency_key))
 
     async def keys(self, analyst: str | Analyst) -> tuple[KeyFacts, ...]:
         return await self.send(stewards.list_keys(analyst))
@@ -232,10 +215,8 @@ class AsyncClient:
         force: bool = False,
     ) -> Cap:
         """`epsilon` and `delta` for an analyst, `samples` for a dashboard."""
-        call = stewards.set_cap(
-            dataset, analyst, epsilon=epsilon, delta=delta, slack_delta=slack_delta, samples=samples, force=force
-        )
-        return await self.send(call)
+        spec = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta, samples=samples, force=force or None)
+        return await self.send(stewards.set_cap(dataset, analyst, spec))
 
     def ledger(self, dataset: str | Dataset, *, page_size: int | None = None) -> AsyncIterator[LedgerEntry]:
         """Every line of the dataset's accounts, in order."""

@@ -1,29 +1,34 @@
-"""The blocking client. Each method describes one call and sends it; `AsyncClient` sends the same calls."""
+# Written by client/write_blocking.py: change awaiting/client.py and run `make format`.
+"""The blocking client. Each method describes one call and sends it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from postern.client.address import find_address, insecure_by_environment
-from postern.client.call import Call
+from postern.client.blocking.release import Release
+from postern.client.blocking.wire import Opened, Wire
+from postern.client.call import Call, given
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
 from postern.client.calls.stewards import Role
-from postern.client.release import Release
+from postern.client.problems import WaitedTooLong
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
 from postern.client.results.plans import Plan
-from postern.client.results.releases import ReleaseFacts
-from postern.client.retrying import Pause, Retries
-from postern.client.waiting import Progress, wait_for_release
-from postern.client.wire import REPLY_BYTES_MAX, TIMEOUT_S, Manners, Opened, Wire
+from postern.client.results.releases import Progress, ReleaseFacts
+from postern.client.retrying import Retries
+from postern.client.transport import REPLY_BYTES_MAX, TIMEOUT_S, Manners
 
 T = TypeVar("T")
+
+_FIRST_LOOK_S = 0.05
+_LOOK_S_MAX = 2.0
 
 
 class Client:
@@ -69,24 +74,23 @@ class Client:
         return self._wire.send(call)
 
     def open(self, call: Call[Any]) -> Opened:
+        """The same, with the body of a success left unread."""
         return self._wire.open(call)
 
-    def follow(self, steps: Generator[Call[Any] | Pause, Any, T]) -> T:
-        told: Any = None
-        while True:
-            try:
-                step = steps.send(told)
-            except StopIteration as end:
-                found: T = end.value
-                return found
-            told = None
-            if isinstance(step, Pause):
-                time.sleep(step.seconds)
-            else:
-                told = self.send(step)
-
     def wait(self, facts: ReleaseFacts, timeout_s: float, on_progress: Progress | None = None) -> ReleaseFacts:
-        return self.follow(wait_for_release(facts, timeout_s=timeout_s, now=time.monotonic, on_progress=on_progress))
+        """Until it is published or withdrawn, looking less and less often. Raises WaitedTooLong."""
+        began, pause_s = time.monotonic(), _FIRST_LOOK_S
+        while True:
+            elapsed_s = time.monotonic() - began
+            if on_progress is not None:
+                on_progress(facts, elapsed_s)
+            if facts.status != "pending":
+                return facts
+            if elapsed_s + pause_s > timeout_s:
+                raise WaitedTooLong(f"{facts.id} is still pending after {elapsed_s:.1f} s", facts.id)
+            time.sleep(pause_s)
+            facts = self.send(readers.read_release(facts.id))
+            pause_s = min(_LOOK_S_MAX, pause_s * 1.5)
 
     def _all(self, page: Callable[[str | None], Call[Page[T]]]) -> Iterator[T]:
         cursor: str | None = None
@@ -121,17 +125,8 @@ class Client:
         privacy_unit: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Cost and accuracy from public numbers. `target` is what may be spent: what is missing is then found."""
-        call = stewards.plan(
-            model,
-            mechanism,
-            n=n,
-            columns=columns,
-            delta=delta,
-            target=target,
-            calibrate=calibrate,
-            privacy_unit=privacy_unit,
-        )
-        return self.send(call)
+        what = given(model=model, mechanism=mechanism, n=n, columns=columns, privacy_unit=privacy_unit)
+        return self.send(stewards.plan(what | given(delta=delta, target=target, calibrate=calibrate)))
 
     def create_dataset(
         self,
@@ -148,19 +143,10 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Dataset:
         """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use."""
-        call = stewards.create_dataset(
-            name,
-            columns,
-            epsilon=epsilon,
-            delta=delta,
-            slack_delta=slack_delta,
-            source=source,
-            privacy_unit=privacy_unit,
-            n=n,
-            force=force,
-            idempotency_key=idempotency_key,
-        )
-        return self.send(call)
+        budget = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta)
+        what = given(name=name, columns=columns, budget=budget, source=source or stewards.UPLOADED)
+        spec = what | given(privacy_unit=privacy_unit, n=n, force=force or None)
+        return self.send(stewards.create_dataset(spec, idempotency_key))
 
     def dataset(self, dataset: str) -> Dataset:
         return self.send(stewards.read_dataset(dataset))
@@ -185,8 +171,8 @@ class Client:
         on_progress: Progress | None = None,
     ) -> Release:
         """Charged before a row is read. `idempotency_key` makes it one release, however often and wherever it is asked for."""
-        call = stewards.request_release(dataset, model, mechanism, force=force, idempotency_key=idempotency_key)
-        facts = self.send(call)
+        spec = given(model=model, mechanism=mechanism, force=force or None)
+        facts = self.send(stewards.request_release(dataset, spec, idempotency_key))
         return Release(self, self.wait(facts, timeout_s, on_progress) if wait else facts)
 
     def create_analyst(self, name: str, *, role: Role = "analyst", idempotency_key: str | None = None) -> Analyst:
@@ -205,8 +191,8 @@ class Client:
         idempotency_key: str | None = None,
     ) -> NewKey:
         """The answer's `token` is told this once."""
-        call = stewards.create_key(analyst, label, expires_at=expires_at, role=role, idempotency_key=idempotency_key)
-        return self.send(call)
+        spec = given(label=label, expires_at=stewards.moment(expires_at), role=role)
+        return self.send(stewards.create_key(analyst, spec, idempotency_key))
 
     def keys(self, analyst: str | Analyst) -> tuple[KeyFacts, ...]:
         return self.send(stewards.list_keys(analyst))
@@ -226,10 +212,8 @@ class Client:
         force: bool = False,
     ) -> Cap:
         """`epsilon` and `delta` for an analyst, `samples` for a dashboard."""
-        call = stewards.set_cap(
-            dataset, analyst, epsilon=epsilon, delta=delta, slack_delta=slack_delta, samples=samples, force=force
-        )
-        return self.send(call)
+        spec = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta, samples=samples, force=force or None)
+        return self.send(stewards.set_cap(dataset, analyst, spec))
 
     def ledger(self, dataset: str | Dataset, *, page_size: int | None = None) -> Iterator[LedgerEntry]:
         """Every line of the dataset's accounts, in order."""
