@@ -109,10 +109,11 @@ def test_every_conversion_holds_the_same_numbers_and_the_receipt(analyst: Any, t
     assert table.attrs["postern_receipt"][0]["release"] == trial.network
 
 
-def test_arviz_takes_the_draws_as_inference_data(trial: Trial) -> None:
+def test_the_draws_are_a_tree_as_arviz_takes_them(trial: Trial) -> None:
     with trial.place.steward() as steward:
         samples = steward.release(trial.network).samples()
     data = samples.to_inference_data()
+    assert data.attrs == data.posterior.attrs
     assert data.posterior.sizes == {"chain": 1, "draw": 10}
     assert json.loads(data.posterior.attrs["postern_receipt"]) == samples.receipt.to_json()
     np.testing.assert_array_equal(data.posterior["arm=drug"].values[0], samples["arm=drug"])

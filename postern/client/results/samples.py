@@ -1,6 +1,6 @@
 """Joint draws in the shape one's tools want, each with the receipt attached.
 
-Kept as one flat array of doubles, draw by draw. numpy, pandas, polars, pyarrow, xarray and ArviZ are imported by the
+Kept as one flat array of doubles, draw by draw. numpy, pandas, polars, pyarrow and xarray are imported by the
 conversion that needs them and by nothing else.
 """
 
@@ -99,9 +99,11 @@ class Samples:
         return library("xarray").Dataset(variables, coords=where, attrs=attributes)
 
     def to_inference_data(self) -> Any:
-        """ArviZ's InferenceData with the group `posterior`."""
+        """A DataTree with the group `posterior`: what ArviZ's functions take since its packages arviz-base, arviz-stats
+        and arviz-plots replaced InferenceData by it."""
         attributes = {"inference_library": "postern", RECEIPT: self._receipt_text()}
-        return library("arviz").InferenceData(attrs=attributes, posterior=self.to_xarray())
+        xarray = library("xarray")
+        return xarray.DataTree.from_dict({"/": xarray.Dataset(attrs=attributes), "posterior": self.to_xarray()})
 
     def _receipt_text(self) -> str:
         return json.dumps(self.receipt.to_json(), separators=(",", ":"), ensure_ascii=False)
