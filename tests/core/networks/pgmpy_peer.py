@@ -15,7 +15,9 @@ def load_pgmpy() -> tuple[Any, Any, Any]:
     """Loaded when first needed: it takes seconds, which collecting the tests should not."""
     with warnings.catch_warnings():
         # It still loads a module of its own that it deprecates.
-        warnings.filterwarnings("ignore", r"`pgmpy\.estimators\.StructureScore` is deprecated", FutureWarning, r"pgmpy\.")
+        warnings.filterwarnings(
+            "ignore", r"`pgmpy\.estimators\.StructureScore` is deprecated", FutureWarning, r"pgmpy\."
+        )
         from pgmpy.factors.discrete import TabularCPD
         from pgmpy.inference import VariableElimination
         from pgmpy.models import DiscreteBayesianNetwork
