@@ -150,7 +150,7 @@ def test_the_client_installed_alone_asks_a_live_service(wheel: Path, trial: Tria
 
 
 def test_importing_the_client_loads_nothing_of_the_service_and_nothing_heavy() -> None:
-    heavy = (*SERVICE_LIBRARIES, "pandas", "polars", "pyarrow", "xarray")
+    heavy = (*SERVICE_LIBRARIES, "arviz_base", "pandas", "polars", "pyarrow", "xarray")
     script = f"import sys, postern.client; print([name for name in {heavy} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
