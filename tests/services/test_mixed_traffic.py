@@ -5,15 +5,14 @@ import random
 from collections.abc import Awaitable
 from typing import Any
 
-from app.services.answer_query import answer_query
-from app.services.buy_access import buy_access
-from app.services.create_key import create_key
-from app.services.read_me import read_me
-from app.services.revoke_key import revoke_key
-from app.services.run_release import run_next_release
-from app.services.runtime import Runtime
-from app.services.set_cap import set_cap
-from app.services.watch_rights import flush_used
+from app.services.datasets.set_cap import set_cap
+from app.services.people.directory import read_me
+from app.services.people.keys import create_key, revoke_key
+from app.services.reading.answer_query import answer_query
+from app.services.releases.buy_access import buy_access
+from app.services.releases.run_release import run_next_release
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.watch_rights import flush_used
 from tests.services.world import CAP, QUESTION, Person, World
 
 ROUNDS = 90

@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import Unavailable
 from app.ledger.entry import Head
-from app.services import run_release, run_worker
+from app.services.releases import run_release, run_worker
 from app.storage.ledger_heads import read_stored
 from tests.services.world import World
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.services import answer_batch
-from app.services import answer_query as answer_query_module
-from app.services.answer_batch import stream_queries
-from app.services.answer_room import LINE_MAX
+from app.services.reading import answer_batch
+from app.services.reading import answer_query as answer_query_module
+from app.services.reading.answer_batch import stream_queries
+from app.services.runtime.answer_thread_pool import LINE_MAX
 from tests.services.world import World
 
 QUESTIONS = 20

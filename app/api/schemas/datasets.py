@@ -7,7 +7,7 @@ from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Delta, Name, PageOf, Slack, Time
-from app.core.mechanisms import SAMPLES_MAX
+from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
 
 COLUMNS: JsonDict = {

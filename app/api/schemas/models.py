@@ -7,13 +7,11 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.shapes import Body
-from app.core.families.priors import SUPPORTS
+from app.core.grids.priors import SUPPORTS
 from app.core.kinds import ALL_FAMILIES, ALL_MECHANISMS
-from app.core.mechanisms import SAMPLES_MAX
-from app.core.mechanisms.baps import TEMPERATURE_MIN
-from app.core.mechanisms.map_point import AUTO_SCORE, SCORES
-from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN
-from app.services.planning.figures import AUTO
+from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES, TEMPERATURE_MIN
+from app.core.kinds.plan_figures import AUTO
+from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
 
 MODEL: JsonDict = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
 COUNTS: JsonDict = {

@@ -6,8 +6,9 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.shapes import Answer, Body, Count
-from app.core.decisions import CONFIDENCE_DEFAULT, ESTIMANDS, UTILITIES
-from app.services.answer_batch import QUESTIONS_PER_BATCH_MAX, QUESTIONS_PER_STREAM_MAX
+from app.core.decisions import CONFIDENCE_DEFAULT, UTILITIES
+from app.core.kinds import ESTIMANDS
+from app.services.reading.answer_batch import QUESTIONS_PER_BATCH_MAX, QUESTIONS_PER_STREAM_MAX
 
 QUERY: JsonDict = {
     "estimand": {"kind": "parameter", "name": "theta"},

@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
 from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, MechanismBody, ModelBody
 from app.api.schemas.shapes import Answer, Body, Count, PageOf, Time
-from app.core.mechanisms import SAMPLES_MAX
+from app.core.privacy.release_cost import SAMPLES_MAX
 
 RELEASE: JsonDict = {
     "id": "rel_p5n6t2dy4hgakq2m",

@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from app.core.decisions.expressions.limits import MAGNITUDE_MAX, TEXT_LENGTH_MAX
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
 from app.errors import InvalidExpression
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
