@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.networks.accuracy import simulated_rows
-from app.core.networks.model import NetworkModel
-from app.core.networks.parsing import parse_network
+from app.core.kinds.networks.accuracy import simulated_rows
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.parsing import parse_network
 from app.core.schema import parse_columns
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from app.api.validation import PROBLEMS_MAX, field_problems, place
+from app.core.specs import PROBLEMS_MAX, field_problems, place
 from app.errors import FieldProblem, InvalidRequest, MalformedBody, UnsupportedFormat
 
 DEPTH_MAX = 32

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, overload
 
-from app.core.networks.counts import CountsRequest, ExactCounts
-from app.core.regression.moments import ExactMoments, MomentsRequest
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics.counts import CountsRequest, ExactCounts
+from app.core.statistics.moments import ExactMoments, MomentsRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts

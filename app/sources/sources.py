@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, overload
 
-from app.core.networks.counts import CountsRequest, ExactCounts
-from app.core.regression.moments import ExactMoments, MomentsRequest
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics.counts import CountsRequest, ExactCounts
+from app.core.statistics.moments import ExactMoments, MomentsRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits

@@ -3,9 +3,9 @@
 import gzip
 from dataclasses import replace
 
-from app.services.export_room import WAITING_MAX
-from app.services.exports import FORMATS
-from app.services.runtime import Runtime
+from app.services.reading.exports import FORMATS
+from app.services.runtime.export_thread_pool import WAITING_MAX
+from app.services.runtime.runtime import Runtime
 from app.storage.engine import Database
 from tests.api.reading_place import FREE, Place
 from tests.servers.process import free_port

@@ -13,9 +13,9 @@ from app.api.negotiation import chosen_format
 from app.errors import NotAcceptable
 from app.ledger.entry import Entry
 from app.ledger.export import read_header, read_lines
-from app.services.export_ledger import export_ledger
-from app.services.exports import FORMATS
-from app.services.read_card import card_digest
+from app.services.ledger.export_ledger import export_ledger
+from app.services.reading.exports import FORMATS
+from app.services.reading.read_card import card_digest
 from tests.api.reading_place import FREE, Place
 from tests.services.export_files import READERS, receipt_inside, values_sha256
 from tests.services.test_every_kind import NETWORK, hospital

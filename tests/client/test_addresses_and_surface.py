@@ -11,7 +11,8 @@ import pytest
 
 import postern.client as surface
 from app.api.problems import PROBLEMS
-from app.core.decisions import ESTIMANDS, UTILITIES
+from app.core.decisions import UTILITIES
+from app.core.kinds import ESTIMANDS
 from postern.client import AsyncClient, AsyncRelease, Client, InvalidInput, Misconfigured, Release
 from postern.client.address import Key, checked_url
 from postern.client.blocking import client as blocking_client

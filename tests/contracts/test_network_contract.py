@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from app.core.kinds.networks import NETWORKS
-from app.core.networks.accuracy import expected_accuracy
-from app.core.networks.counts import count_records
-from app.core.networks.mechanisms import NETWORK_MECHANISMS
-from app.core.networks.model import NetworkModel
-from app.core.networks.parsing import parse_naive_bayes, parse_network
+from app.core.kinds.networks.accuracy import expected_accuracy
+from app.core.kinds.networks.mechanisms import NETWORK_MECHANISMS
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.parsing import parse_naive_bayes, parse_network
+from app.core.kinds.networks.statistic import count_records
 from app.core.privacy import ORDERS
 from app.core.schema import parse_columns
 from app.errors import InvalidInput

@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.natural import NaturalModel
+from app.core.grids.natural_model import NaturalModel
 
 Array = NDArray[np.floating[Any]]
 Statistic = tuple[int, int]

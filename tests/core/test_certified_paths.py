@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families.bernoulli import bernoulli
-from app.core.families.exponential import PublicGrid, directions
-from app.core.families.natural import NaturalModel
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.natural_model import NaturalModel
+from app.core.grids.public_grid import PublicGrid, directions
 from app.core.numerics.hull import hull_vertices
 from app.core.privacy import ORDERS
 from app.core.privacy.enumeration import enumerate_supremum

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import bernoulli
-from app.core.families.natural import NaturalModel
-from app.core.mechanisms.integer_table import integer_weights
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.integer_table import integer_weights
+from app.core.grids.natural_model import NaturalModel
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import DrawCost, posterior_draw_cost
-from app.core.statistics import ExactStatistic
+from app.core.statistics.sums import ExactStatistic
 from tests.core.brute_force import (
     Neighbourhood,
     Prior,

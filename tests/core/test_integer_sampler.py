@@ -11,21 +11,21 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import bernoulli
-from app.core.families.exponential import directions
-from app.core.families.natural import NaturalModel
-from app.core.mechanisms.baps import Baps
-from app.core.mechanisms.integer_table import (
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.integer_table import (
     DRAW_BYTES,
     UNIFORM_SHARE,
     IntegerTable,
     integer_table,
     integer_weights,
 )
-from app.core.mechanisms.mechanism import clamped
+from app.core.grids.natural_model import NaturalModel
+from app.core.grids.public_grid import directions
+from app.core.kinds.one_parameter.mechanisms.baps import Baps
+from app.core.kinds.one_parameter.statistic import clamped
 from app.core.numerics.fixed_point import LOG_BITS, fixed_log, fixed_log_complement, rescale
 from app.core.privacy.posterior_cost import WEIGHT_ERROR
-from app.core.statistics import ExactStatistic
+from app.core.statistics.sums import ExactStatistic
 from app.errors import NumericalFailure
 
 CASES = [

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from app.core.decisions import SampleSet
-from app.core.families import Parameter
+from app.core.parameters import Parameter
 from app.core.summaries import summarise
-from app.services.exports.draws import Draws
+from app.services.reading.exports.draws import Draws
 from postern.client.results.samples import read_samples
 from tests.services.export_files import HOSTILE, PLAIN, drawn, from_posterior, matrix_of, receipt_of, written
 

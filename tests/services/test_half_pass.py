@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from app.services.half_pass import KEPT_S, HalfPass
-from app.services.verify_lines import verify_all
+from app.services.ledger.half_pass import KEPT_S, HalfPass
+from app.services.ledger.verify_lines import verify_all
 from tests.services.world import World
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidRows
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits

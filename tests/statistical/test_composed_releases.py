@@ -11,8 +11,8 @@ import pytest
 from dp_accounting import rdp
 from dp_accounting.pld import privacy_loss_distribution
 
-from app.core.families import Model
-from app.core.mechanisms import Baps
+from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.mechanisms import Baps
 from app.core.privacy import ORDERS, ZERO_COST
 from app.core.privacy.cost import epsilon_of_curve
 from tests.core.families.family_cases import build, exact_tables

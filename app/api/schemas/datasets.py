@@ -6,9 +6,10 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
-from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Delta, Name, PageOf, Slack, Time
-from app.core.mechanisms import SAMPLES_MAX
+from app.api.schemas.shapes import PEOPLE_MAX, Answer, Count, Delta, Name, PageOf, Slack, Time
+from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
+from app.core.specs import Spec
 
 COLUMNS: JsonDict = {
     "cured": {"type": "binary"},
@@ -79,7 +80,7 @@ Columns = Annotated[
 ]
 
 
-class SourceBody(Body):
+class SourceBody(Spec):
     """Where rows come from. Further fields depend on the kind and are checked by it."""
 
     model_config = ConfigDict(extra="allow")
@@ -87,14 +88,14 @@ class SourceBody(Body):
     kind: str = Field(min_length=1, max_length=40, examples=["upload"])
 
 
-class UnitBody(Body):
+class UnitBody(Spec):
     """A person is a value of `column` and owns at most `max_rows` rows."""
 
     column: Name
     max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX)
 
 
-class DatasetBody(Body):
+class DatasetBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [DATASET_BODY]})
 
     name: Name
@@ -141,7 +142,7 @@ class Upload(Answer):
     clipped_people: Count = Field(description="People with more rows than the privacy unit allows.")
 
 
-class CapBody(Body):
+class CapBody(Spec):
     """A budget for an analyst, or a number of samples for a dashboard."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"epsilon": 1.0, "delta": 1e-6}, {"samples": 50}]})

@@ -6,14 +6,12 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Body
-from app.core.families.priors import SUPPORTS
+from app.core.grids.priors import SUPPORTS
 from app.core.kinds import ALL_FAMILIES, ALL_MECHANISMS
-from app.core.mechanisms import SAMPLES_MAX
-from app.core.mechanisms.baps import TEMPERATURE_MIN
-from app.core.mechanisms.map_point import AUTO_SCORE, SCORES
-from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN
-from app.services.planning.figures import AUTO
+from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES, TEMPERATURE_MIN
+from app.core.kinds.plan_figures import AUTO
+from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.specs import Spec
 
 MODEL: JsonDict = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
 COUNTS: JsonDict = {
@@ -93,7 +91,7 @@ def _documented(fields: dict[str, Any], *examples: JsonDict) -> Callable[[JsonDi
     return add
 
 
-class ModelBody(Body):
+class ModelBody(Spec):
     """Family, column, prior and public trim. The fields beside `family` belong to the family, which checks them."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra=_documented(_MODEL_FIELDS, MODEL, COUNTS))
@@ -101,7 +99,7 @@ class ModelBody(Body):
     family: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*sorted(ALL_FAMILIES)]})
 
 
-class MechanismBody(Body):
+class MechanismBody(Spec):
     """How samples are drawn; `auto` chooses `baps` or `laplace`, for one sample also `map`. Other fields belong to `kind`."""
 
     model_config = ConfigDict(

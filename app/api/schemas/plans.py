@@ -8,8 +8,9 @@ from pydantic.config import JsonDict
 from app.api.schemas.accounts import COST, BudgetBody, Cost
 from app.api.schemas.datasets import Columns
 from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, MechanismBody, ModelBody
-from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Body, Count, Delta, Name
+from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, Name
 from app.core.schema import ROWS_PER_PERSON_MAX
+from app.core.specs import Spec
 
 _TARGET: JsonDict = {"epsilon": 1.0, "delta": 1e-6}
 _ACCURACY: JsonDict = {
@@ -66,14 +67,14 @@ PLAN_BODIES: list[Any] = [
 ]
 
 
-class PlanUnitBody(Body):
+class PlanUnitBody(Spec):
     """`max_rows` rows a person; the column's name does not matter to the cost."""
 
     column: Name | None = None
     max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX)
 
 
-class PlanBody(Body):
+class PlanBody(Spec):
     """A release that does not exist, on `n` people that need not exist either."""
 
     model_config = ConfigDict(json_schema_extra={"examples": PLAN_BODIES})

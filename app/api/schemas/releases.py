@@ -7,8 +7,9 @@ from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
 from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, MechanismBody, ModelBody
-from app.api.schemas.shapes import Answer, Body, Count, PageOf, Time
-from app.core.mechanisms import SAMPLES_MAX
+from app.api.schemas.shapes import Answer, Count, PageOf, Time
+from app.core.privacy.release_cost import SAMPLES_MAX
+from app.core.specs import Spec
 
 RELEASE: JsonDict = {
     "id": "rel_p5n6t2dy4hgakq2m",
@@ -25,7 +26,7 @@ RELEASE: JsonDict = {
 }
 
 
-class ReleaseBody(Body):
+class ReleaseBody(Spec):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"model": MODEL, "mechanism": MECHANISM}, {"model": COUNTS, "mechanism": AUTO_MECHANISM}]
@@ -59,7 +60,7 @@ class ReleasePage(PageOf):
     items: list[Release]
 
 
-class AccessBody(Body):
+class AccessBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [{"samples": 50}]})
 
     samples: int = Field(ge=1, le=SAMPLES_MAX, description="The length of the prefix, not an increment.")

@@ -11,12 +11,6 @@ PEOPLE_MAX = 10**10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Body(BaseModel):
-    """What a caller sends: no unknown fields, no coercion, no infinities."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
 class Answer(BaseModel):
     """What a service's view becomes. Field for field by name; times change from `_us` to RFC 3339."""
 

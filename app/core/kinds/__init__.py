@@ -1,12 +1,16 @@
-"""Every kind of model a release can be of, with the mechanisms that release it. To add a kind: a file and a line in KINDS."""
+"""Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.core.kinds.kind import Kind, ReleaseMechanism, ReleaseModel, budget_epsilon_max, refuse_wide_budget
+from app.core.decisions import question
+from app.core.decisions.estimands import SHARED_ESTIMANDS
+from app.core.kinds.kind import Kind
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
+from app.core.parameters import Parameter
 from app.core.schema import Column
 from app.errors import InvalidModel
 
@@ -14,6 +18,9 @@ KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
 ALL_FAMILIES: dict[str, Kind] = {family: kind for kind in KINDS for family in kind.families}
 ALL_MECHANISMS: tuple[str, ...] = tuple(sorted({name for kind in KINDS for name in kind.mechanisms}))
+ESTIMANDS: tuple[str, ...] = tuple(
+    dict.fromkeys([*SHARED_ESTIMANDS, *(name for kind in KINDS for name in kind.estimands)])
+)
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
@@ -48,14 +55,23 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
     return kind_of(model).parse_mechanism(spec)
 
 
+def compile_question(
+    body: Mapping[str, Any], parameters: Sequence[Parameter], model: ReleaseModel | None = None
+) -> question.Question:
+    """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
+    own = {} if model is None else kind_of(model).estimands
+    return question.compile_question(body, parameters, model, {**SHARED_ESTIMANDS, **own})
+
+
 __all__ = [
     "ALL_FAMILIES",
     "ALL_MECHANISMS",
+    "ESTIMANDS",
     "KINDS",
     "Kind",
     "ReleaseMechanism",
     "ReleaseModel",
-    "budget_epsilon_max",
+    "compile_question",
     "kind_of",
     "parse_mechanism",
     "parse_model",

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from app.core.decisions import ESTIMANDS, SampleSet, answer_question, compile_question
-from app.core.kinds import ALL_FAMILIES, parse_model
+from app.core.decisions import SampleSet, answer_question
+from app.core.kinds import ALL_FAMILIES, ESTIMANDS, compile_question, parse_model
 from app.core.schema import parse_columns
 from app.errors import InvalidQuery
 from tests.core.decisions.reference_utilities import expression_spec

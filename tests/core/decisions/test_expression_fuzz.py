@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.decisions.expressions import Expression, compile_expression
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression
 
 PARAMETERS = (Parameter("theta", 0.05, 0.95), Parameter("x", -2.0, 3.0))

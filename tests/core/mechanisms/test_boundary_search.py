@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families import FAMILIES, Model
-from app.core.mechanisms import Baps
-from app.core.mechanisms.boundary_search import WIDTH, BoundarySearch
-from app.core.mechanisms.calibration import Target, largest_temperature, smallest_trim
-from app.core.mechanisms.predicted_cost import predicted_curve
+from app.core.kinds.one_parameter.calibration import largest_temperature, smallest_trim
+from app.core.kinds.one_parameter.families import FAMILIES, Model
+from app.core.kinds.one_parameter.mechanisms import Baps
+from app.core.kinds.one_parameter.predicted_cost import predicted_curve
 from app.core.privacy import ORDERS, Cost
+from app.core.privacy.boundary_search import WIDTH, BoundarySearch
 from app.core.privacy.posterior_cost import posterior_draw_cost
+from app.core.privacy.targets import Target
 from tests.core.families.family_cases import build
 
 DELTA = 1e-6

@@ -8,14 +8,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families import Model
-from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.mechanisms import MapPoint, map_simulation
-from app.core.mechanisms.integer_table import integer_weights
-from app.core.mechanisms.map_point import SCORES, score_errors, score_sensitivity
-from app.core.mechanisms.map_simulation import WINDOW
+from app.core.grids.integer_table import integer_weights
+from app.core.kinds.mechanism_fields import SCORES
+from app.core.kinds.one_parameter import ONE_PARAMETER, map_simulation
+from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.map_simulation import WINDOW
+from app.core.kinds.one_parameter.mechanisms import MapPoint
+from app.core.kinds.one_parameter.mechanisms.map_point import score_errors, score_sensitivity
 from app.core.privacy import ORDERS
-from app.core.statistics import ExactStatistic
+from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidMechanism
 from tests.core.families.family_cases import build, priors_of, with_steps
 from tests.core.families.neighbouring_pairs import reachable_pairs
@@ -138,7 +139,7 @@ def test_a_window_of_a_large_grid_leaves_out_nothing_that_matters(monkeypatch: p
     model, people = build("bernoulli"), 10**6
     assert model.grid(people, 1.0).size > 4 * WINDOW
     near = {epsilon: score_errors(model, epsilon, people, 1) for epsilon in (0.3, 3.0)}
-    monkeypatch.setattr("app.core.mechanisms.map_simulation.WINDOW", 10**6)
+    monkeypatch.setattr("app.core.kinds.one_parameter.map_simulation.WINDOW", 10**6)
     map_simulation._posterior.cache_clear()
     for epsilon, errors in near.items():
         for score, whole in score_errors(model, epsilon, people, 1).items():

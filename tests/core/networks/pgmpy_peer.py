@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.core.networks.structure import Network
+from app.core.kinds.networks.structure import Network
 from tests.core.networks.network_cases import Array
 
 

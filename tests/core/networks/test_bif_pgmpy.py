@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.networks.bif import network_from_bif, network_to_bif
-from app.core.networks.network_json import network_from_json
-from app.core.networks.structure import Network
+from app.core.kinds.networks.exchange.bif import network_from_bif, network_to_bif
+from app.core.kinds.networks.exchange.network_json import network_from_json
+from app.core.kinds.networks.structure import Network
 from tests.core.networks.network_cases import Array, clinical_network, draw_samples
 from tests.core.networks.pgmpy_peer import load_pgmpy, pgmpy_engine, pgmpy_tables
 

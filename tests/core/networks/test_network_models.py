@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.networks.counts import ExactCounts, clamped_counts, count_records
-from app.core.networks.parsing import parse_naive_bayes, parse_network
-from app.core.networks.splits import deepest, level_probabilities, level_splits, path, side_totals
+from app.core.kinds.networks.parsing import parse_naive_bayes, parse_network
+from app.core.kinds.networks.splits import deepest, level_probabilities, level_splits, path, side_totals
+from app.core.kinds.networks.statistic import clamped_counts, count_records
 from app.core.schema import parse_columns
+from app.core.statistics.counts import ExactCounts
 from app.errors import InvalidModel
 
 COLUMNS = parse_columns(

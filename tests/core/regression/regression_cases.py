@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.regression import LinearModel
-from app.core.regression.model import parse_linear_regression
+from app.core.kinds.regression.model import LinearModel, parse_linear_regression
 from app.core.schema import parse_columns
 
 COLUMNS = parse_columns(

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from app.core.kinds import parse_model
-from app.core.kinds.regression import REGRESSION
-from app.core.regression import REGRESSION_FAMILIES, RegressionBaps
-from app.core.regression.estimands import coefficient, contrast, prediction, predictive_interval
-from app.core.regression.moments import moments_of
+from app.core.kinds.regression import REGRESSION, REGRESSION_FAMILIES
+from app.core.kinds.regression.combinations import coefficient, contrast, prediction, predictive_interval
+from app.core.kinds.regression.mechanisms import RegressionBaps
 from app.core.schema import parse_columns
+from app.core.statistics.moments import moments_of
 from app.errors import InvalidMechanism, InvalidModel, InvalidQuery
 from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
 

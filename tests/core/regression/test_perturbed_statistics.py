@@ -8,15 +8,15 @@ import pytest
 from scipy.stats import chi2, norm
 
 from app.core.kinds.regression import REGRESSION
+from app.core.kinds.regression.mean_model import parse_mvn_mean
+from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics
+from app.core.kinds.regression.perturbed.noisy_posterior import Gaussian, noise_aware_posterior, semidefinite
+from app.core.kinds.regression.perturbed.perturbed_linear import PerturbedLinear
+from app.core.kinds.regression.precision_model import parse_normal_precision_matrix
+from app.core.noise.discrete_gaussian import add_noise, largest_rho, noise_scale, seeded_noise, zcdp_cost
 from app.core.privacy import ORDERS
-from app.core.regression.gaussian_noise import add_noise, largest_rho, noise_scale, seeded_noise, zcdp_cost
-from app.core.regression.mean_model import parse_mvn_mean
-from app.core.regression.moments import moments_of
-from app.core.regression.noisy_posterior import Gaussian, noise_aware_posterior, semidefinite
-from app.core.regression.perturbed_linear import PerturbedLinear
-from app.core.regression.perturbed_statistics import PerturbedStatistics
-from app.core.regression.precision_model import parse_normal_precision_matrix
 from app.core.schema import parse_columns
+from app.core.statistics.moments import moments_of
 from app.errors import InvalidMechanism
 from app.ledger.account import charge, open_account
 from app.ledger.amounts import amounts_of

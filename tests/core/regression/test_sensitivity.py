@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from app.core.regression.mean_model import parse_mvn_mean
-from app.core.regression.moments import LATTICE, ExactMoments, moments_of
-from app.core.regression.perturbed_linear import SENSITIVITY, SQUARE_WEIGHT, PerturbedLinear
-from app.core.regression.perturbed_mean import PerturbedMean
-from app.core.regression.perturbed_precision import PerturbedPrecision
-from app.core.regression.precision_model import parse_normal_precision_matrix
+from app.core.kinds.regression.mean_model import parse_mvn_mean
+from app.core.kinds.regression.perturbed.perturbed_linear import SENSITIVITY, SQUARE_WEIGHT, PerturbedLinear
+from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
+from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
+from app.core.kinds.regression.precision_model import parse_normal_precision_matrix
+from app.core.statistics.moments import LATTICE, ExactMoments, moments_of
 from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
 
 

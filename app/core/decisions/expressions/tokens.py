@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from app.core.decisions.expressions.limits import MAGNITUDE_MAX, TEXT_LENGTH_MAX
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
 from app.errors import InvalidExpression
 
 # No possessive quantifiers: CPython before 3.11.5 lets `1e` pass through them as a number. Without them a failed number is
