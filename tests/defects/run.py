@@ -55,9 +55,9 @@ def caught_by(defect: Defect) -> str:
         ]
         done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    assert done.returncode == 1 and failed is not None, (
-        f"nobody noticed (exit {done.returncode}):\n{done.stdout[-1500:]}"
-    )
+    told = done.stdout[-1500:] + done.stderr[-500:]
+    assert done.returncode == 1, f"nobody noticed (exit {done.returncode}):\n{told}"
+    assert failed is not None, told
     return failed[1]
 
 
