@@ -21,7 +21,8 @@ NEEDED = (
     "openapi/openapi.json", "pyproject.toml",
 )  # fmt: skip
 TARGETS = [
-    "setup", "run", "test", "test-fast", "test-faults", "lint", "format", "types", "openapi", "bench", "check", "lock", "clean",
+    "setup", "run", "test", "test-fast", "test-deep", "test-faults", "lint", "format", "types", "openapi", "bench", "check",
+    "lock", "clean",
 ]  # fmt: skip
 LINES_MAX = 400
 SECRET_NAMES = re.compile(r"PASSWORD|SECRET|TOKEN|SIGNING_KEY|_URL$")

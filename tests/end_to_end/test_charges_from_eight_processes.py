@@ -94,6 +94,7 @@ class Eight:
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.timeout(600)
 async def test_exactly_137_of_all_charges_are_admitted_and_all_others_refused(
     backend: Backend, world: World, forks: ForkServer, tmp_path: Path, bytecode: Path
