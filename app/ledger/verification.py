@@ -7,7 +7,6 @@ Every fault has a name: `unknown_version`, `out_of_sequence` (a line is missing,
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,14 +133,6 @@ class Verifier:
             return refund(account, reserved)
         except IntegrityFailure:
             raise _Fault("negative_balance") from None
-
-
-def verify(entries: Iterable[Entry], expected: Head | None = None) -> Verification:
-    verifier = Verifier()
-    for entry in entries:
-        if not verifier.feed(entry):
-            break
-    return verifier.result(expected)
 
 
 def _opened(entry: Entry) -> Account:
