@@ -9,7 +9,7 @@ To add a statistic: a file with a class like `LatticeSum`, and a line in `STATIS
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 from app.core.networks.counts import CountsRequest, ExactCounts
 from app.core.regression.moments import ExactMoments, MomentsRequest
@@ -55,42 +55,6 @@ STATISTICS: dict[type[Request], RowStatistic] = {
 }
 
 
-@overload
-def compute(
-    path: Path,
-    file_format: Format,
-    columns: Mapping[str, Column],
-    unit: PrivacyUnit,
-    request: StatisticRequest,
-    hash_key: bytes,
-    *,
-    uploads: UploadStore,
-    limits: Limits | None = None,
-) -> ExactStatistic: ...
-@overload
-def compute(
-    path: Path,
-    file_format: Format,
-    columns: Mapping[str, Column],
-    unit: PrivacyUnit,
-    request: CountsRequest,
-    hash_key: bytes,
-    *,
-    uploads: UploadStore,
-    limits: Limits | None = None,
-) -> ExactCounts: ...
-@overload
-def compute(
-    path: Path,
-    file_format: Format,
-    columns: Mapping[str, Column],
-    unit: PrivacyUnit,
-    request: MomentsRequest,
-    hash_key: bytes,
-    *,
-    uploads: UploadStore,
-    limits: Limits | None = None,
-) -> ExactMoments: ...
 def compute(
     path: Path,
     file_format: Format,

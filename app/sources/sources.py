@@ -6,12 +6,9 @@ To add an engine: a class with `validate` and `statistic`, and a line in `SOURCE
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, overload
+from typing import Protocol
 
-from app.core.networks.counts import CountsRequest, ExactCounts
-from app.core.regression.moments import ExactMoments, MomentsRequest
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import ExactStatistic, StatisticRequest
 from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
@@ -27,12 +24,6 @@ class RowSource(Protocol):
     def validate(self, n: int | None) -> UploadReport:
         """Strict, for the steward's eyes: InvalidRows, UnsupportedFormat, InvalidInput about `n`."""
 
-    @overload
-    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic: ...
-    @overload
-    def statistic(self, request: CountsRequest, hash_key: bytes) -> ExactCounts: ...
-    @overload
-    def statistic(self, request: MomentsRequest, hash_key: bytes) -> ExactMoments: ...
     def statistic(self, request: Request, hash_key: bytes) -> Exact:
         """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
 
@@ -62,12 +53,6 @@ class FileRows:
             path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits
         )
 
-    @overload
-    def statistic(self, request: StatisticRequest, hash_key: bytes) -> ExactStatistic: ...
-    @overload
-    def statistic(self, request: CountsRequest, hash_key: bytes) -> ExactCounts: ...
-    @overload
-    def statistic(self, request: MomentsRequest, hash_key: bytes) -> ExactMoments: ...
     def statistic(self, request: Request, hash_key: bytes) -> Exact:
         path, context = self.find(), self.context
         return compute(
