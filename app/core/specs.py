@@ -122,9 +122,10 @@ def _one_of(tag: str, choices: tuple[tuple[str, type[Spec]], ...], note: str) ->
 
 def read_one_of(
     tag: str, choices: Mapping[str, type[Spec]], value: object, where: str, refusal: type[InvalidInput], note: str = ""
-) -> Spec:
-    """For registries, which a test may add to: the union of what is registered now."""
-    return read_spec(_one_of(tag, tuple(choices.items()), note), value, where, refusal)
+) -> tuple[str, Spec]:
+    """(its name, the value as described), by what is registered now: a registry may be added to."""
+    read = read_spec(_one_of(tag, tuple(choices.items()), note), value, where, refusal)
+    return getattr(read, tag), read
 
 
 def read_spec(adapter: TypeAdapter[T], value: object, where: str, refusal: type[InvalidInput]) -> T:
