@@ -172,8 +172,14 @@ def test_a_target_of_exactly_what_it_costs_keeps_the_full_likelihood(unit_rows: 
             assert smallest_trim(model, 40, unit_rows, Baps(5), Target(cost, DELTA)) == model
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.05])
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize(
+    ("family", "temperature"),
+    deep_unless(
+        lambda family, temperature: (sorted(FAMILIES).index(family) % 2 == 0) == (temperature == 1.0),
+        sorted(FAMILIES),
+        [1.0, 0.05],
+    ),
+)
 def test_predictions_are_within_a_percent_where_orders_are_short(family: str, temperature: float) -> None:
     """Up to order 16 of 10⁵ people, and the pure cost to rounding; that saves work, no guarantee rests on it."""
     model = build(family, typical=True)
