@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from app.core.decisions import question
 from app.core.decisions.estimands import SHARED_ESTIMANDS
 from app.core.kinds.kind import Kind
@@ -40,15 +42,21 @@ def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
     """Of any kind. Raises InvalidModel."""
     family, read = read_one_of("family", model_specs(), spec, "model", InvalidModel)
-    model = kind_with(family).families[family].build(read, columns)
-    _refuse_equal_names(model)
+    with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
+        model = kind_with(family).families[family].build(read, columns)
+        _refuse_parameters(model)
     return model
 
 
-def _refuse_equal_names(model: ReleaseModel) -> None:
-    """Names are made of those of columns and levels, which may hold any characters: "a*b" by "c" is "a" by "b*c"."""
+def _refuse_parameters(model: ReleaseModel) -> None:
+    """Without a range, or of the same name: names are made of those of columns and levels, which may hold any characters,
+    and "a*b" by "c" is "a" by "b*c"."""
+    try:
+        parameters = model.parameters
+    except ValueError:
+        raise InvalidModel("model", "columns with bounds that give every parameter a range of its own") from None
     seen: set[str] = set()
-    for parameter in model.parameters:
+    for parameter in parameters:
         if parameter.name in seen:
             raise InvalidModel(
                 "model", f"columns and levels that name every parameter once; {parameter.name!r} comes twice"
