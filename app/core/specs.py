@@ -7,9 +7,11 @@ whoever reads the description, and mathematics never sees one: it is handed froz
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, core_schema
 
 from app.errors import FieldProblem, InvalidInput
 
@@ -22,6 +24,23 @@ class Spec(BaseModel):
     """What a caller sends: no unknown fields, no coercion, no infinities."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Expects:
+    """Annotates a type: whatever is wrong with a value, and wherever inside it, the refusal says this."""
+
+    words: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.custom_error_schema(handler(source), "expected", custom_error_message=self.words)
+
+
+class ReadInItsPlace:
+    """Annotates a type: described as what it is, handed on as it was sent to whoever reads it where it stands."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.json_or_python_schema(handler(source), core_schema.any_schema())
 
 
 def read_spec(adapter: TypeAdapter[T], value: object, where: str, refusal: type[InvalidInput]) -> T:
@@ -42,7 +61,12 @@ def field_problems(found: Iterable[Mapping[str, Any]], where: str = "") -> list[
 
 def place(path: Iterable[int | str]) -> str:
     """`("model", "prior", 0)` → `model.prior.0`; the empty path is the body itself."""
-    return (".".join(str(step) for step in path) or "body")[:200]
+    return (".".join(shown(str(step)) for step in path) or "body")[:200]
+
+
+def shown(name: str) -> str:
+    """A name the caller chose, if it can be repeated in any refusal."""
+    return name if name.isprintable() else "(unprintable)"
 
 
 _WORDS = {

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.decisions import question
-from app.core.decisions.estimands import SHARED_ESTIMANDS
+from app.core.decisions.specification import describe_questions
+from app.core.kinds.asking import askable_by_family, estimands_of
 from app.core.kinds.kind import Kind
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
@@ -18,9 +19,9 @@ KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
 ALL_FAMILIES: dict[str, Kind] = {family: kind for kind in KINDS for family in kind.families}
 ALL_MECHANISMS: tuple[str, ...] = tuple(sorted({name for kind in KINDS for name in kind.mechanisms}))
-ESTIMANDS: tuple[str, ...] = tuple(
-    dict.fromkeys([*SHARED_ESTIMANDS, *(name for kind in KINDS for name in kind.estimands)])
-)
+ESTIMANDS = estimands_of(KINDS)
+_ASKABLE = askable_by_family(KINDS)
+describe_questions(ESTIMANDS)
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
@@ -56,11 +57,10 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
 
 
 def compile_question(
-    body: Mapping[str, Any], parameters: Sequence[Parameter], model: ReleaseModel | None = None
+    body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
     """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    own = {} if model is None else kind_of(model).estimands
-    return question.compile_question(body, parameters, model, {**SHARED_ESTIMANDS, **own})
+    return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else model.family])
 
 
 __all__ = [

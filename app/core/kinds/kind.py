@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.decisions.estimands.estimand import EstimandParser
+from app.core.decisions.estimands.estimand import EstimandKind
 from app.core.kinds.plan_figures import Planner
 from app.core.kinds.protocols import MechanismParser, ReleaseMechanism, ReleaseModel
 from app.core.schema import Column
@@ -35,7 +35,7 @@ class Kind:
     families: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Column]], ReleaseModel]]
     mechanisms: Mapping[str, MechanismParser[ReleaseMechanism]]
     planner: Planner
-    estimands: Mapping[str, EstimandParser]
+    estimands: Mapping[str, EstimandKind[Any]]
     card: CardWords
 
     def parse_mechanism(self, spec: Mapping[str, Any]) -> ReleaseMechanism:
