@@ -63,12 +63,15 @@ def compile_question(
     return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else model.family])
 
 
+QuestionSpec = question.QuestionSpec
+
 __all__ = [
     "ALL_FAMILIES",
     "ALL_MECHANISMS",
     "ESTIMANDS",
     "KINDS",
     "Kind",
+    "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
     "compile_question",
