@@ -53,9 +53,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Runtime]:
     """Services open, the remains of a crash resolved, background work going; all of it stopped on the way out."""
-    from app.services.ledger.recover import recover_on_start
-    from app.services.ledger.watch_ledger import watch_ledger
-    from app.services.releases.run_worker import run_worker
+    from app.services.ledger import recover_on_start, watch_ledger
+    from app.services.releases import run_worker
     from app.services.runtime.failpoints import arm_from
     from app.services.runtime.runtime import open_runtime
     from app.services.runtime.sweep_replies import sweep_replies

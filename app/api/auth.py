@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from app.api.middleware.envelope import RATE_LIMIT
 from app.api.parameters import runtime_of
 from app.errors import Forbidden, Unauthenticated
-from app.services.people.verify_key import verify_key
+from app.services.people import verify_key
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
 from app.services.runtime.rate_limits import RateLimits, address_of
 

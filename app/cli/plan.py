@@ -20,7 +20,7 @@ def plan(
     spec = read_json_file(file)
 
     async def work(runtime: Runtime) -> dict[str, Any]:
-        from app.services.plans.plan_release import plan_release
+        from app.services.plans import plan_release
 
         return await plan_release(runtime, spec=spec)
 

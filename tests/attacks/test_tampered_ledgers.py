@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import Conflict, IntegrityFailure, InvalidInput, LedgerUntrusted
 from app.ledger.entry import Head
-from app.services.ledger import verify_ledger, watch_ledger
 from app.services.ledger.accept_head import accept_head
 from app.services.ledger.read_ledger import read_head
 from app.services.ledger.recover import recover_on_start
@@ -34,6 +34,9 @@ from tests.services.world import (
     settings_for,
     upload_files,
 )
+
+verify_ledger = import_module("app.services.ledger.verify_ledger")
+watch_ledger = import_module("app.services.ledger.watch_ledger")
 
 TAMPERINGS = {
     "edited": tampering.edit,

@@ -22,7 +22,7 @@ async def work(runtime: Runtime) -> None:
     await run_next_release(runtime)
 
 
-async def rotate_key(world: World, person: Person) -> None:
+async def rotate_signing_key(world: World, person: Person) -> None:
     made = await create_key(world.runtime, actor=world.steward, principal_id=person.id, label="x", expires_us=None)
     await revoke_key(world.runtime, actor=world.steward, key_id=made.id)
 
@@ -39,7 +39,7 @@ def anything(
         lambda: world.request(dataset, samples=1),
         lambda: buy_access(runtime, analyst=person.analyst, release_id=release, samples=choice.randint(1, 20)),
         lambda: set_cap(runtime, steward=world.steward, **target),
-        lambda: rotate_key(world, person),
+        lambda: rotate_signing_key(world, person),
         lambda: flush_used(runtime),
         lambda: work(runtime),
         lambda: read_me(runtime, principal=person.who),

@@ -10,10 +10,7 @@ from app.api.json_body import read_spec
 from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit, runtime_of
 from app.api.responses import model_response, page_headers
 from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
-from app.services.datasets.create_dataset import create_dataset
-from app.services.datasets.read_datasets import list_datasets, read_dataset
-from app.services.datasets.set_cap import set_cap
-from app.services.datasets.upload_data import upload_data
+from app.services.datasets import create_dataset, list_datasets, read_dataset, set_cap, upload_data
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
 

@@ -8,8 +8,7 @@ from app.api.documentation import PARAMETERS, ROLE, THING, operation
 from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, Limit, runtime_of
 from app.api.responses import model_response, page_headers
 from app.api.schemas.ledger import LedgerHead, LedgerPage, Verification
-from app.services.ledger.read_ledger import read_head, read_ledger
-from app.services.ledger.verify_ledger import verify_ledger
+from app.services.ledger import read_head, read_ledger, verify_ledger
 
 router = APIRouter(prefix="/v1", tags=["ledger"])
 

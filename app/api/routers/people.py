@@ -12,8 +12,7 @@ from app.api.responses import model_response, page_headers
 from app.api.schemas.me import Me
 from app.api.schemas.principals import Analyst, AnalystBody, AnalystPage, KeyBody, KeyList, NewKey
 from app.api.schemas.shapes import microseconds
-from app.services.people.directory import create_principal, list_principals, read_me
-from app.services.people.keys import create_key, list_keys, revoke_key
+from app.services.people import create_key, create_principal, list_keys, list_principals, read_me, revoke_key
 from app.services.views import Page
 
 router = APIRouter(prefix="/v1", tags=["analysts"])

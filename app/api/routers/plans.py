@@ -9,7 +9,7 @@ from app.api.json_body import read_spec
 from app.api.parameters import runtime_of
 from app.api.responses import model_response
 from app.api.schemas.plans import Plan, PlanBody
-from app.services.plans.plan_release import plan_release
+from app.services.plans import plan_release
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 

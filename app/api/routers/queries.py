@@ -20,8 +20,7 @@ from app.api.line_stream import NDJSON, LineStream
 from app.api.parameters import ReleaseId, runtime_of
 from app.api.responses import json_response
 from app.api.schemas.queries import EITHER, STREAM, QueriesBody, QueryAnswer, QueryAnswers, QueryBody, QueryPreview
-from app.services.reading.answer_batch import answer_queries, stream_queries
-from app.services.reading.answer_query import answer_query, one_turn, preview_query
+from app.services.reading import answer_queries, answer_query, one_turn, preview_query, stream_queries
 
 router = APIRouter(prefix="/v1", tags=["queries"], route_class=DirectRoute)
 

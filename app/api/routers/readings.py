@@ -13,11 +13,10 @@ from app.api.negotiation import MEDIA_TYPES, chosen_format
 from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
 from app.api.responses import page_headers
 from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
-from app.services.reading.export_samples import build_export, describe_export, right_to
+from app.services.reading import build_export, describe_export, read_density, read_summary, right_to
 from app.services.reading.exports import FORMATS
 from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
-from app.services.reading.read_density import BINS_MAX, Kind, read_density
-from app.services.reading.read_summary import read_summary
+from app.services.reading.read_density import BINS_MAX, Kind
 from app.services.views import Page
 
 router = APIRouter(prefix="/v1", tags=["readings"])

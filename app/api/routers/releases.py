@@ -22,10 +22,8 @@ from app.api.parameters import (
 from app.api.responses import cacheable_response, page_headers
 from app.api.schemas.cards import Card
 from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
-from app.services.reading.read_card import read_card
-from app.services.releases.buy_access import buy_access
-from app.services.releases.read_releases import list_releases, read_release
-from app.services.releases.request_release import request_release
+from app.services.reading import read_card
+from app.services.releases import buy_access, list_releases, read_release, request_release
 
 router = APIRouter(prefix="/v1", tags=["releases"])
 

@@ -9,7 +9,7 @@ from app.services.runtime.runtime import Runtime
 from app.storage.signing_keys import replace_secret
 
 
-async def rotate_key(runtime: Runtime, *, reason: str) -> str:
+async def rotate_signing_key(runtime: Runtime, *, reason: str) -> str:
     """For a key that was generated: write a new one, list the old, sign the head anew. Returns the new key's id.
 
     Running processes read the files again when they meet the new signature. A key from the settings is changed
