@@ -55,7 +55,7 @@ def check_fields(described: type[Described], value: Any, where: str = "") -> Des
             found: Described = described.__pydantic_validator__.validate_python(value)
             return found
         except ValidationError as error:
-            problems = error.errors(include_url=False, include_context=False, include_input=False)
+            problems = error.errors(include_url=False, include_input=False)
     known = described.model_fields
     for name in value:
         if name not in known:

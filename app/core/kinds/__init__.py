@@ -1,11 +1,13 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from app.core.decisions import question
+from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
-from app.core.kinds.asking import askable_by_family, estimands_of
+from app.core.kinds.asking import askable_of, estimands_of
 from app.core.kinds.kind import Kind
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
@@ -13,25 +15,34 @@ from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide
 from app.core.kinds.regression import REGRESSION
 from app.core.parameters import Parameter
 from app.core.schema import Column
+from app.core.specs import Spec, read_one_of
 from app.errors import InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-ALL_FAMILIES: dict[str, Kind] = {family: kind for kind in KINDS for family in kind.families}
-ALL_MECHANISMS: tuple[str, ...] = tuple(sorted({name for kind in KINDS for name in kind.mechanisms}))
 ESTIMANDS = estimands_of(KINDS)
-_ASKABLE = askable_by_family(KINDS)
 describe_questions(ESTIMANDS)
+
+
+def model_specs() -> dict[str, type[Spec]]:
+    """How the models of every kind are described, by family."""
+    return {name: family.spec for kind in KINDS for name, family in kind.families.items()}
+
+
+def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
+    """How mechanisms are described, by kind, whatever the model; in plans some may leave open what the plan finds."""
+    found: dict[str, type[Spec]] = {}
+    for name, each in (item for kind in KINDS for item in kind.mechanisms.items()):
+        spec = (each.plan_spec or each.spec) if in_plans else each.spec
+        if found.setdefault(name, spec) is not spec:
+            raise TypeError(f"{name} is described in two ways")
+    return found
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
     """Of any kind. Raises InvalidModel."""
-    if not isinstance(spec, Mapping):
-        raise InvalidModel("model", "an object")
-    family = spec.get("family")
-    if not isinstance(family, str) or family not in ALL_FAMILIES:
-        raise InvalidModel("model.family", "one of " + ", ".join(sorted(ALL_FAMILIES)))
-    model = ALL_FAMILIES[family].families[family](spec, columns)
+    family, read = read_one_of("family", model_specs(), spec, "model", InvalidModel)
+    model = kind_with(family).families[family].build(read, columns)
     _refuse_equal_names(model)
     return model
 
@@ -48,7 +59,11 @@ def _refuse_equal_names(model: ReleaseModel) -> None:
 
 
 def kind_of(model: ReleaseModel) -> Kind:
-    return ALL_FAMILIES[model.family]
+    return kind_with(model.family)
+
+
+def kind_with(family: str) -> Kind:
+    return next(kind for kind in KINDS if family in kind.families)
 
 
 def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMechanism:
@@ -60,14 +75,18 @@ def compile_question(
     body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
     """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else model.family])
+    return question.compile_question(body, parameters, model, _askable(None if model is None else model.family))
+
+
+@lru_cache(maxsize=64)
+def _askable(family: str | None) -> Askable:
+    return askable_of(None if family is None else kind_with(family), KINDS)
 
 
 QuestionSpec = question.QuestionSpec
+"""Complete here, where every kind is known."""
 
 __all__ = [
-    "ALL_FAMILIES",
-    "ALL_MECHANISMS",
     "ESTIMANDS",
     "KINDS",
     "Kind",
@@ -76,6 +95,9 @@ __all__ = [
     "ReleaseModel",
     "compile_question",
     "kind_of",
+    "kind_with",
+    "mechanism_specs",
+    "model_specs",
     "parse_mechanism",
     "parse_model",
     "refuse_wide_budget",

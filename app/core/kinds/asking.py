@@ -16,15 +16,8 @@ def estimands_of(kinds: Sequence[Kind]) -> dict[str, list[type[Spec]]]:
     return found
 
 
-def askable_by_family(kinds: Sequence[Kind]) -> dict[str | None, Askable]:
+def askable_of(own: Kind | None, kinds: Sequence[Kind]) -> Askable:
     """None is for a release of which nothing but the parameters is known."""
-    found: dict[str | None, Askable] = {None: _askable(None, kinds)}
-    for kind in kinds:
-        found |= dict.fromkeys(kind.families, _askable(kind, kinds))
-    return found
-
-
-def _askable(own: Kind | None, kinds: Sequence[Kind]) -> Askable:
     known = {**SHARED_ESTIMANDS, **({} if own is None else own.estimands)}
     others = {name: [kind.name for kind in kinds if name in kind.estimands] for name in estimands_of(kinds)}
     return Askable(known, {name: " or ".join(names) for name, names in others.items() if name not in known})

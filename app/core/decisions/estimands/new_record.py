@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from app.core.decisions.strict_fields import Number, Share
-from app.core.specs import Spec
+from app.core.specs import Maybe, Spec
 from app.errors import InvalidQuery
 
 NUMBERS = {"probability": "at_most", "quantile": "level"}
@@ -13,8 +13,8 @@ class NewRecordSpec(Spec):
     """To be inherited from, by what names its `kind` and what may be asked."""
 
     what: str
-    at_most: Number | None = Field(default=None, description="With `probability`: of being at most this.")
-    level: Share | None = Field(default=None, description="With `quantile`: of this level.")
+    at_most: Maybe[Number] = Field(default=None, description="With `probability`: of being at most this.")
+    level: Maybe[Share] = Field(default=None, description="With `quantile`: of this level.")
 
 
 def number_of(spec: NewRecordSpec, where: str) -> float:

@@ -16,7 +16,7 @@ from app.core.decisions.strict_fields import renaming
 from app.core.kinds.networks.estimands.network_estimand import Levels, network_of
 from app.core.kinds.networks.evidence.compiled import CompiledLaw, compile_law
 from app.core.kinds.networks.model import NetworkModel
-from app.core.specs import Spec
+from app.core.specs import Maybe, Spec
 from app.errors import InvalidQuery
 
 
@@ -24,7 +24,7 @@ class ClassificationSpec(Spec):
     """Which level a variable of a network has."""
 
     kind: Literal["classification"]
-    variable: str | None = Field(default=None, description="Unless given, a naive Bayes model's class.")
+    variable: Maybe[str] = Field(default=None, description="Unless given, a naive Bayes model's class.")
     features: Levels | None = Field(default=None, description="Levels by variable: what is known.")
 
 

@@ -12,7 +12,7 @@ from app.core.decisions.strict_fields import renaming
 from app.core.kinds.networks.estimands.classification import class_of
 from app.core.kinds.networks.estimands.network_estimand import Levels, NetworkEstimand, network_of
 from app.core.kinds.networks.evidence.compiled import Level, compile_evidence
-from app.core.specs import ReadInItsPlace, Spec
+from app.core.specs import Maybe, ReadInItsPlace, Spec
 from app.errors import InvalidQuery
 
 
@@ -20,8 +20,8 @@ class NetworkPredictionSpec(Spec):
     """P(variable = level | features) in a network, in [0, 1]."""
 
     kind: Literal["prediction"]
-    variable: str | None = Field(default=None, description="Unless given, a naive Bayes model's class.")
-    level: Annotated[Level | None, ReadInItsPlace()] = Field(
+    variable: Maybe[str] = Field(default=None, description="Unless given, a naive Bayes model's class.")
+    level: Annotated[Maybe[Level], ReadInItsPlace()] = Field(
         default=None, description="Of the variable; true unless given, if it is binary."
     )
     features: Levels | None = Field(default=None, description="Levels by variable: what is known.")
