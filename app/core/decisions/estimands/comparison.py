@@ -24,7 +24,7 @@ VALUES = (0.0, 0.5, 1.0)
 class ComparisonSpec(Spec):
     """1 where left > right, 0 where left < right, ½ where they are equal."""
 
-    kind: Literal["comparison"]
+    kind: Literal["comparison"] = Field(description="The name of the estimand.")
     left: Inner = Field(description="A number.")
     right: Inner = Field(description="Another number, whose range meets that of the left.")
 

@@ -23,7 +23,7 @@ from app.errors import InvalidQuery
 class ExpressionSpec(Spec):
     """Arithmetic of the parameters."""
 
-    kind: Literal["expression"]
+    kind: Literal["expression"] = Field(description="The name of the estimand.")
     expression: ExpressionText = Field(
         description="Of parameters and `names`; see docs/queries.md.", examples=["theta / (1 - theta)"]
     )

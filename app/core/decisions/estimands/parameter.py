@@ -16,7 +16,7 @@ from app.errors import InvalidQuery
 class ParameterSpec(Spec):
     """A parameter of the release."""
 
-    kind: Literal["parameter"]
+    kind: Literal["parameter"] = Field(description="The name of the estimand.")
     name: str = Field(description="As the release lists it.", examples=["theta"])
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from pydantic import Field
+
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
@@ -20,7 +22,7 @@ HALF = Fraction(1, 2)
 class AbsoluteSpec(Spec):
     """The median."""
 
-    kind: Literal["absolute"]
+    kind: Literal["absolute"] = Field(description="The name of the utility.")
 
 
 @dataclass(frozen=True, slots=True)

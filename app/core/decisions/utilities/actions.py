@@ -38,7 +38,7 @@ NamedExpressions = Annotated[
 class ActionsSpec(Spec):
     """The best of named actions, without an estimand."""
 
-    kind: Literal["actions"]
+    kind: Literal["actions"] = Field(description="The name of the utility.")
     actions: NamedExpressions = Field(
         description="The utility of each action, an expression of parameters and `names`.",
         examples=[{"treat": "100 * theta - 20", "wait": "0"}],

@@ -60,7 +60,7 @@ class SpacedResponses(RealResponses):
 class ExpressionUtilitySpec(Spec):
     """The best response under a utility written down."""
 
-    kind: Literal["expression"]
+    kind: Literal["expression"] = Field(description="The name of the utility.")
     utility: ExpressionText = Field(
         description="Of the response `r`, the estimand `g` if there is one, parameters and `names`.",
         examples=["-4 * max(g - r, 0) - max(r - g, 0)"],

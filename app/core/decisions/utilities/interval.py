@@ -25,7 +25,7 @@ from app.core.specs import Spec
 class IntervalSpec(Spec):
     """A central interval."""
 
-    kind: Literal["interval"]
+    kind: Literal["interval"] = Field(description="The name of the utility.")
     level: Share = Field(description="The probability inside it, read as the decimal written.")
 
 

@@ -33,7 +33,7 @@ Floor = Annotated[float, Field(ge=FLOOR_MIN, lt=0.5), Expects(f"a number from {F
 class LogSpec(Spec):
     """The probability to report, or those of all levels."""
 
-    kind: Literal["log"]
+    kind: Literal["log"] = Field(description="The name of the utility.")
     floor: Floor = Field(
         default=FLOOR_DEFAULT,
         description="No report is below it; below 1/L for L levels, and 0.5/L unless given where that is less.",

@@ -21,7 +21,7 @@ from app.core.specs import Spec
 class PinballSpec(Spec):
     """A quantile."""
 
-    kind: Literal["pinball"]
+    kind: Literal["pinball"] = Field(description="The name of the utility.")
     tau: Share = Field(description="Which quantile, read as the decimal written.")
 
 

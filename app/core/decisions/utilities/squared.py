@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.regret import Bound, bound_mean
 from app.core.decisions.sample_set import SampleSet
@@ -13,7 +15,7 @@ from app.core.specs import Spec
 class SquaredSpec(Spec):
     """The mean."""
 
-    kind: Literal["squared"]
+    kind: Literal["squared"] = Field(description="The name of the utility.")
 
 
 @dataclass(frozen=True, slots=True)

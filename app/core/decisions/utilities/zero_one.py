@@ -8,6 +8,8 @@ value v. So the response is the outcome with the highest mean probability, a mod
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.estimands.estimand import Guessed, is_guessed
 from app.core.decisions.regret import Bound, bound_mode
@@ -20,7 +22,7 @@ from app.errors import InvalidQuery
 class ZeroOneSpec(Spec):
     """The likeliest of finitely many outcomes."""
 
-    kind: Literal["zero_one"]
+    kind: Literal["zero_one"] = Field(description="The name of the utility.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 class PredictiveSpec(NewRecordSpec):
     """What one more record of a one-parameter model would be."""
 
-    kind: Literal["predictive"]
+    kind: Literal["predictive"] = Field(description="The name of the estimand.")
     what: Literal["mean", "probability", "quantile"] = Field(description="Of the record, as a function of θ.")
 
 

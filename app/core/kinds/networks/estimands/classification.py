@@ -23,7 +23,7 @@ from app.errors import InvalidQuery
 class ClassificationSpec(Spec):
     """Which level a variable of a network has."""
 
-    kind: Literal["classification"]
+    kind: Literal["classification"] = Field(description="The name of the estimand.")
     variable: Maybe[str] = Field(default=None, description="Unless given, a naive Bayes model's class.")
     features: Levels | None = Field(default=None, description="Levels by variable: what is known.")
 

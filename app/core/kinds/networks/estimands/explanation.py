@@ -40,7 +40,7 @@ LOG_2 = math.log(2)
 class ExplanationSpec(Spec):
     """The levels of all variables of a network that the evidence leaves open, at once."""
 
-    kind: Literal["explanation"]
+    kind: Literal["explanation"] = Field(description="The name of the estimand.")
     evidence: Evidence | None = Field(default=None, description="Levels by variable: what is known.")
 
 

@@ -33,7 +33,7 @@ Scores = Annotated[
 class ProbabilitySpec(Spec):
     """P(event | evidence) in a network, in [0, 1]."""
 
-    kind: Literal["probability"]
+    kind: Literal["probability"] = Field(description="The name of the estimand.")
     event: Levels = Field(description="Levels by variable, all at once; a list of levels means any of them.")
     evidence: Levels | None = Field(default=None, description="What is known, written in the same way.")
 
@@ -41,7 +41,7 @@ class ProbabilitySpec(Spec):
 class ExpectationSpec(Spec):
     """E[score of a variable | evidence] in a network."""
 
-    kind: Literal["expectation"]
+    kind: Literal["expectation"] = Field(description="The name of the estimand.")
     variable: str = Field(description="A variable of the network.")
     evidence: Levels | None = Field(default=None, description="Levels by variable: what is known.")
     scores: Scores | None = Field(

@@ -19,7 +19,7 @@ from app.errors import InvalidQuery
 class NetworkPredictionSpec(Spec):
     """P(variable = level | features) in a network, in [0, 1]."""
 
-    kind: Literal["prediction"]
+    kind: Literal["prediction"] = Field(description="The name of the estimand.")
     variable: Maybe[str] = Field(default=None, description="Unless given, a naive Bayes model's class.")
     level: Annotated[Maybe[Level], ReadInItsPlace()] = Field(
         default=None, description="Of the variable; true unless given, if it is binary."

@@ -28,7 +28,7 @@ Weights = Annotated[
 class ContrastSpec(Spec):
     """A combination of a linear regression's coefficients."""
 
-    kind: Literal["contrast"]
+    kind: Literal["contrast"] = Field(description="The name of the estimand.")
     weights: Weights = Field(
         description="By coefficient, `intercept` among them; those not named weigh 0.",
         examples=[{"dose": 1, "age": -2}],

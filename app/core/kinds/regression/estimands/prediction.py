@@ -32,7 +32,7 @@ Features = Annotated[
 class LinearPredictionSpec(NewRecordSpec):
     """What a linear regression predicts for a record with these features."""
 
-    kind: Literal["prediction"]
+    kind: Literal["prediction"] = Field(description="The name of the estimand.")
     features: Features = Field(
         description="One value for each of the model's; they need not lie within bounds.", examples=[{"educ": 16}]
     )
