@@ -163,6 +163,7 @@ def test_expressions_use_cells_in_backticks_and_estimands_by_name():
         ({"kind": "expectation", "variable": []}, "estimand.variable"),
         ({"kind": "classification", "features": {"arm": "drug"}}, "estimand.variable"),
         ({"kind": "prediction", "variable": "cured", "level": [["true"]]}, "estimand.level"),
+        ({"kind": "prediction", "variable": "cured", "level": None}, "estimand.level"),
         ({"kind": "prediction", "features": {}}, "estimand.variable"),
         ({"kind": "prediction", "variable": "dose"}, "estimand.variable"),
         ({"kind": "prediction", "variable": "arm"}, "estimand.level"),

@@ -3,7 +3,7 @@
 `variable` is a naive Bayes model's class unless named, `level` true for a binary variable unless named.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -33,8 +33,9 @@ def parse(spec: NetworkPredictionSpec, context: Context) -> NetworkEstimand:
     if variable not in {node.name for node in model.network.nodes}:
         raise InvalidQuery(f"{where}.variable", "the name of a variable of this network")
     levels = model.network.nodes[model.network.index(variable)].levels
-    # An empty list is no level: where none is given and none is plain, the refusal lists them.
-    level: Level | list[Level] = spec.level if spec.level is not None else [True] if levels == ("false", "true") else []
+    # Where none is given and none is meant, the refusal lists them: null is no level.
+    binary = levels == ("false", "true") and "level" not in spec.model_fields_set
+    level: Any = True if binary else spec.level
     fields = {
         f"{where}.event.{variable}": f"{where}.level",
         f"{where}.event": f"{where}.level",
