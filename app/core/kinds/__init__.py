@@ -7,8 +7,7 @@ from typing import Any
 from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
-from app.core.kinds.asking import askable_of, estimands_of
-from app.core.kinds.kind import Kind
+from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide_budget
