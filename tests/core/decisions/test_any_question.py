@@ -5,13 +5,14 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.decisions import UTILITIES, SampleSet, answer_question
 from app.core.grids.bernoulli import bernoulli
-from app.core.kinds import ESTIMANDS, compile_question
+from app.core.kinds import ESTIMANDS, QuestionSpec, compile_question
 from app.core.parameters import Parameter
 from app.errors import InvalidInput
 from tests.core.decisions.clinic import MODEL, network_samples
@@ -49,6 +50,9 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words | st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
+
+
+SPECIFICATION = jsonschema_rs.validator_for(QuestionSpec.model_json_schema())
 
 
 def places(value, path=()):
@@ -96,6 +100,7 @@ def test_a_changed_example_is_answered_in_range_or_refused_by_field(number, data
             assert problem.expected
             problem.field.encode()
         else:
+            assert SPECIFICATION.is_valid(body)
             json.dumps(answer.as_json(), allow_nan=False)
             assert 0 <= answer.expected_utility <= 1
             assert 0 <= answer.regret.bound <= 1
