@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import insert, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.api.application import build_api
@@ -159,6 +159,7 @@ async def _age(connection: AsyncConnection, by_us: int) -> None:
 
 
 async def test_a_thousand_expired_keys_are_swept_in_bounded_batches(service: Service):
+    """Also by the plan PostgreSQL takes for a small table it has no statistics of: one row after the other."""
     runtime = service.app.state.runtime
     rows = [
         {"principal_id": "an_x", "key_digest": number.to_bytes(32, "big"), "route": "r", "input_hash": b"h" * 32}
@@ -167,6 +168,9 @@ async def test_a_thousand_expired_keys_are_swept_in_bounded_batches(service: Ser
     async with runtime.database.write() as connection:
         await connection.execute(insert(idempotency_keys), [row | {"created_us": 5} for row in rows])
     async with runtime.database.write() as connection:
+        if connection.dialect.name == "postgresql":
+            for means in ("hashjoin", "mergejoin", "hashagg", "material", "memoize", "sort"):
+                await connection.execute(text(f"SET LOCAL enable_{means} = off"))
         assert await forget_keys(connection, 5) == SWEEP_MAX
     assert await forget_expired(runtime) == SWEEP_MAX + 1
 
