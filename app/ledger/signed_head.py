@@ -29,7 +29,6 @@ SIGNATURE_BYTES = 64
 _HEAD = b"postern/ledger/head"
 _ACT = b"postern/ledger/act"
 _CHECKPOINT = b"postern/ledger/checkpoint"
-_PASS = b"postern/ledger/pass"
 _WITNESS = b"postern/ledger/witness"
 _SEED = b"postern/ledger/signing-key/1"
 _KEY_ID = b"postern/ledger/key-id/1"
@@ -153,11 +152,6 @@ class SigningKey:
         statement = head_statement(ledger, head, at_us, _CHECKPOINT)
         return SignedHead(ledger, head, at_us, self.id, self._private.sign(statement))
 
-    def sign_pass(self, ledger: str, body: bytes, at_us: int) -> SignedHead:
-        """Half a pass: in the digest's place stands that of the state it was put down in."""
-        head = Head(0, hashlib.sha256(body).digest())
-        return SignedHead(ledger, head, at_us, self.id, self._private.sign(head_statement(ledger, head, at_us, _PASS)))
-
     def sign_count(self, signed: SignedHead, acts: int) -> Mark:
         return Mark(self.id, self._private.sign(count_statement(signed, acts)))
 
@@ -195,10 +189,6 @@ class Keyring:
 
     def vouches_for_checkpoint(self, signed: SignedHead) -> bool:
         statement = head_statement(signed.ledger, signed.head, signed.at_us, _CHECKPOINT)
-        return self._verifies(signed.key_id, signed.signature, statement)
-
-    def vouches_for_pass(self, signed: SignedHead, body: bytes) -> bool:
-        statement = head_statement(signed.ledger, Head(0, hashlib.sha256(body).digest()), signed.at_us, _PASS)
         return self._verifies(signed.key_id, signed.signature, statement)
 
     def vouches_for_count(self, signed: SignedHead, acts: int, mark: Mark) -> bool:

@@ -7,8 +7,7 @@ Every fault has a name: `unknown_version`, `out_of_sequence` (a line is missing,
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.privacy import ORDERS
@@ -34,21 +33,14 @@ class _Fault(Exception):
     """The name of what is wrong with the line at hand."""
 
 
-@dataclass(slots=True)
-class Known:
-    """What the lines so far say. A reservation's amounts are None once it is settled."""
-
-    accounts: dict[str, Account] = field(default_factory=dict)
-    revisions: dict[str, int] = field(default_factory=dict)
-    reserved: dict[tuple[str, str], Amounts | None] = field(default_factory=dict)
-
-
 class Verifier:
     """Takes lines in order, from any iterator, and stops believing at the first bad one."""
 
-    def __init__(self, head: Head = GENESIS) -> None:
-        self.known = Known()
-        self._head = head
+    def __init__(self) -> None:
+        self._accounts: dict[str, Account] = {}
+        self._revisions: dict[str, int] = {}
+        self._reserved: dict[tuple[str, str], Amounts | None] = {}  # None once it is settled
+        self._head = GENESIS
         self._first_bad: int | None = None
         self._reason: str | None = None
 
@@ -58,8 +50,8 @@ class Verifier:
             return False
         try:
             self._check_link(entry)
-            self.known.accounts[entry.account] = self._replay(entry)
-            self.known.revisions[entry.account] = self.known.revisions.get(entry.account, 0) + 1
+            self._accounts[entry.account] = self._replay(entry)
+            self._revisions[entry.account] = self._revisions.get(entry.account, 0) + 1
         except _Fault as fault:
             self._first_bad, self._reason = self._head.sequence + 1, str(fault)
             return False
@@ -82,9 +74,7 @@ class Verifier:
 
     def accounts(self) -> dict[str, Account]:
         """The accounts as the sound lines leave them, to compare with what is stored."""
-        return {
-            name: replace(account, revision=self.known.revisions[name]) for name, account in self.known.accounts.items()
-        }
+        return {name: replace(account, revision=self._revisions[name]) for name, account in self._accounts.items()}
 
     def _check_link(self, entry: Entry) -> None:
         if entry.version != VERSION:
@@ -97,7 +87,7 @@ class Verifier:
             raise _Fault("edited")
 
     def _replay(self, entry: Entry) -> Account:
-        before = self.known.accounts.get(entry.account)
+        before = self._accounts.get(entry.account)
         if entry.kind == "open":
             if before is not None:
                 raise _Fault("opened_twice")
@@ -117,9 +107,9 @@ class Verifier:
     def _charged(self, account: Account, entry: Entry) -> Account:
         key = (entry.account, entry.release or "")
         if entry.kind == "reserve":
-            if key in self.known.reserved:
+            if key in self._reserved:
                 raise _Fault("reserved_twice")
-            self.known.reserved[key] = entry.amounts
+            self._reserved[key] = entry.amounts
         try:
             return charge(account, entry.amounts)
         except BudgetExhausted:
@@ -129,12 +119,12 @@ class Verifier:
 
     def _settled(self, account: Account, entry: Entry) -> Account:
         key = (entry.account, entry.release or "")
-        if key not in self.known.reserved:
+        if key not in self._reserved:
             raise _Fault("settled_without_reserve")
-        reserved = self.known.reserved[key]
+        reserved = self._reserved[key]
         if reserved is None:
             raise _Fault("settled_twice")
-        self.known.reserved[key] = None
+        self._reserved[key] = None
         if entry.kind == "commit":
             return _unmoved(account, entry)
         if entry.amounts != reserved.negated():
@@ -143,14 +133,6 @@ class Verifier:
             return refund(account, reserved)
         except IntegrityFailure:
             raise _Fault("negative_balance") from None
-
-
-def verify(entries: Iterable[Entry], expected: Head | None = None) -> Verification:
-    verifier = Verifier()
-    for entry in entries:
-        if not verifier.feed(entry):
-            break
-    return verifier.result(expected)
 
 
 def _opened(entry: Entry) -> Account:

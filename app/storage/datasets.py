@@ -92,12 +92,6 @@ async def mark_wiped(connection: AsyncConnection, dataset_id: str, data_version:
     return (await connection.execute(statement)).rowcount == 1
 
 
-async def set_budget(connection: AsyncConnection, dataset_id: str, *, epsilon: float, delta: float) -> None:
-    """What is shown as declared; the account and its ledger line are posted beside it."""
-    statement = update(datasets).where(datasets.c.id == dataset_id)
-    await connection.execute(statement.values(epsilon=epsilon, delta=delta))
-
-
 async def list_uploads(connection: AsyncConnection) -> tuple[Dataset, ...]:
     """Datasets whose uploaded file should exist; any other file in the upload folder is a leftover."""
     statement = select(datasets).where(datasets.c.upload_name.is_not(None)).order_by(datasets.c.id)

@@ -3,7 +3,6 @@
     ledger/head-<ledger id>.json     newest signed head seen, and the number of acts then, signed too
     ledger/place-<hash>.json         which ledger lives at this database's address
     ledger/checkpoint-<ledger id>.json  how far lines were verified, signed
-    ledger/pass-<ledger id>.json     the state of a pass that was not finished, signed
 
 A file is written under another name, synced and renamed, so it is always whole. Heads only move forward: processes
 that share the directory take a lock to compare and replace. Losing a file is losing a witness, never a false alarm.
@@ -85,18 +84,6 @@ class DiskWitness:
 
     def keep_checkpoint(self, signed: SignedHead) -> None:
         self._write(_named("checkpoint", signed.ledger), encode_witness(signed, 0))
-
-    def half_pass(self, ledger: str) -> tuple[SignedHead, bytes] | None:
-        """(signature, state) of a pass that was put down; whoever reads it checks the signature."""
-        head, _, body = (self._read(_named("pass", ledger)) or b"").partition(b"\n")
-        found = decode_witness(head, ledger)
-        return None if found is None else (found[0], body)
-
-    def keep_half_pass(self, signed: SignedHead, body: bytes) -> None:
-        self._write(_named("pass", signed.ledger), encode_witness(signed, 0) + b"\n" + body)
-
-    def drop_half_pass(self, ledger: str) -> None:
-        (self._folder / _named("pass", ledger)).unlink(missing_ok=True)
 
     def _read(self, name: str) -> bytes | None:
         with suppress(FileNotFoundError):

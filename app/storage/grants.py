@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.storage.tables import grants
@@ -45,8 +45,3 @@ async def get_grant(connection: AsyncConnection, principal_id: str, dataset_id: 
 async def list_grants(connection: AsyncConnection, principal_id: str) -> tuple[Grant, ...]:
     statement = select(grants).where(grants.c.principal_id == principal_id).order_by(grants.c.dataset_id)
     return tuple(Grant(**row._mapping) for row in await connection.execute(statement))
-
-
-async def remove_grant(connection: AsyncConnection, principal_id: str, dataset_id: str) -> bool:
-    statement = delete(grants).where(grants.c.principal_id == principal_id, grants.c.dataset_id == dataset_id)
-    return (await connection.execute(statement)).rowcount == 1

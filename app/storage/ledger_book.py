@@ -13,8 +13,8 @@ from app.ledger.entry import Entry, Head
 from app.ledger.hash_chain import GENESIS, seal
 from app.ledger.posting import Posting, continues
 from app.ledger.trust import TrustFault
-from app.ledger.verification import Verification, Verifier
-from app.storage.accounts import account_of, account_values, curve_of, curve_text
+from app.ledger.verification import Verifier
+from app.storage.accounts import account_values, curve_of, curve_text
 from app.storage.engine import is_away
 from app.storage.ledger_heads import read_stored, signature_values
 from app.storage.notary import notary_of, untrusted
@@ -87,13 +87,9 @@ async def _check_unsigned(connection: AsyncConnection) -> None:
     async for entry in stream(connection):
         if not verifier.feed(entry):
             break
-    found = verifier.result(await head(connection))
+    found = verifier.result((await read_stored(connection)).head)
     if not found.ok:
         raise untrusted(TrustFault(str(found.reason), f"line {found.first_bad} does not verify", found.count))
-
-
-async def head(connection: AsyncConnection) -> Head:
-    return (await read_stored(connection)).head
 
 
 async def outstanding(connection: AsyncConnection, account_id: str, release_id: str) -> Amounts | None:
@@ -181,25 +177,6 @@ def _suspect(row: Row[Any]) -> Entry:
 def _unreadable(sequence: int, previous: object = b"") -> Entry:
     link = bytes(previous) if isinstance(previous, bytes | memoryview) else b""
     return Entry(sequence, "", "cap", None, ZERO, ZERO, "{}", "", "", 0, link, b"")
-
-
-async def verify_book(connection: AsyncConnection) -> Verification:
-    """Replay the whole ledger against the stored head and accounts, in one snapshot of `Database.read`.
-
-    Beside the faults of `ledger.verification`: `account_differs`, an account changed without a line.
-    """
-    expected = await head(connection)
-    verifier = Verifier()
-    async for entry in stream(connection):
-        if not verifier.feed(entry):
-            break
-    result = verifier.result(expected)
-    if not result.ok:
-        return result
-    rows = await connection.execute(select(accounts))
-    if {row.id: account_of(row) for row in rows} != verifier.accounts():
-        return Verification(False, result.count, result.head, None, "account_differs")
-    return result
 
 
 async def _save(connection: AsyncConnection, posting: Posting) -> None:

@@ -11,8 +11,8 @@ from app.ledger.entry import Head
 from app.storage.tables import ledger_entries, ledger_head
 
 
-async def name_tampering(connection: AsyncConnection, sound: Head, target: Head) -> str:
-    """The line after `sound` is not as it should be, in a ledger whose head is `target`.
+async def name_tampering(connection: AsyncConnection, sound: Head) -> str:
+    """The line after `sound` is not as it should be.
 
     `truncated` nothing follows · `deleted` it is gone · `reordered` it stands elsewhere, or another genuine line
     stands here · `inserted` a line that nothing refers to stands here · `edited` it is here, and says something else.

@@ -55,16 +55,6 @@ def upgrade(url: str) -> str:
     return head_revision()
 
 
-def current_revision(url: str) -> str | None:
-    """The revision a database is at, None for an empty one. Blocking."""
-    engine = blocking_engine(parse_database_url(url))
-    try:
-        with engine.connect() as connection:
-            return _revision(connection)
-    finally:
-        engine.dispose()
-
-
 async def is_current(database: Database) -> bool:
     """True if the database has exactly the revision this code was written for."""
     async with database.read() as connection:

@@ -165,11 +165,6 @@ async def give_back(connection: AsyncConnection, release_id: str, token: str, un
     return await _change(connection, release_id, token, lease_token=NOBODY, lease_until_us=until_us)
 
 
-async def postpone(connection: AsyncConnection, release_id: str, token: str, due_us: int) -> bool:
-    """Give the lease back, to be claimed again from `due_us` on: the wait for a public tick."""
-    return await _change(connection, release_id, token, due_us=due_us, lease_token=None, lease_until_us=None)
-
-
 async def _change(connection: AsyncConnection, release_id: str, token: str, **values: Any) -> bool:
     statement = (
         update(releases)

@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import LedgerUntrusted
 from app.ledger.head_record import decode_witness, encode_witness
 from app.ledger.signed_head import SignedHead, SigningKey
-from app.services.ledger.watch_ledger import TAIL, check_ledger_on_start, go_through, watch_ledger
+from app.services.ledger.verify_lines import AT_START_MAX
+from app.services.ledger.watch_ledger import check_ledger_on_start, go_through, watch_ledger
 from app.services.reading.answer_query import answer_query
 from app.services.runtime.runtime import Runtime
 from app.storage.ledger_heads import read_stored
@@ -146,7 +145,7 @@ FORGERIES: dict[str, Callable[[Long], Awaitable[SignedHead]]] = {
 async def test_a_forged_checkpoint_hides_nothing_from_the_start(long: Long, forgery: str) -> None:
     """It names the very end, so that a start which believed it would look at no line at all."""
     long.checkpoint.write_bytes(encode_witness(await FORGERIES[forgery](long), 0))
-    at = long.head - TAIL + 10
+    at = long.head - AT_START_MAX + 10
     await behind_its_back(long.past, partial(tampering.edit, at=at))
     async with started(long.past) as (runtime, _):
         assert runtime.notary.fault is not None
@@ -178,64 +177,28 @@ async def test_a_checkpoint_of_a_line_this_chain_lacks_is_not_believed(long: Lon
         assert (runtime.notary.fault.name, runtime.notary.fault.sequence) == ("reordered", long.checked)
 
 
-async def crashed_in_the_middle(long: Long) -> Path:
-    """A process that ends in the middle of its pass; what it put down."""
-    async with services(long.past.settings) as runtime:
-        await check_ledger_on_start(runtime)
-        passing = asyncio.create_task(go_through(runtime, gentle=True, put_down=2_000))
-        for _ in range(2_000):
-            await asyncio.sleep(0.01)
-            if any(long.checkpoint.parent.glob("pass-*")):
-                break
-        passing.cancel()
-        await asyncio.gather(passing, return_exceptions=True)
-    assert checkpoint_of(long).head.sequence == long.checked, "half a pass vouches for nothing"
-    return next(long.checkpoint.parent.glob("pass-*"))
-
-
-async def test_a_pass_cut_off_by_a_crash_is_taken_up_by_the_next_process(long: Long) -> None:
-    put_down = await crashed_in_the_middle(long)
+@pytest.mark.parametrize("where", ["before it was cut off", "ahead of where it was cut off"])
+async def test_a_pass_cut_off_by_a_crash_vouches_for_nothing_and_the_next_one_begins_at_the_first_line(
+    long: Long, where: str
+) -> None:
     async with services(long.past.settings) as runtime:
         await check_ledger_on_start(runtime)
         with lines_read(runtime) as read:
-            await go_through(runtime)
-        assert read[0] < long.head - 1_000
-        assert runtime.notary.fault is None
-        assert checkpoint_of(long).head.sequence == long.head
-        assert not put_down.exists()
-        with lines_read(runtime) as read:
-            await go_through(runtime)
-        assert read[0] >= long.head, "the next pass begins at the first line again"
-
-
-async def test_a_pass_taken_up_finds_what_lies_ahead_of_it(long: Long) -> None:
-    await crashed_in_the_middle(long)
-    at = long.checked - 100
+            passing = asyncio.create_task(go_through(runtime, gentle=True))
+            for _ in range(2_000):
+                await asyncio.sleep(0.01)
+                if read[0] >= 2_000:
+                    break
+            passing.cancel()
+            await asyncio.gather(passing, return_exceptions=True)
+        assert 2_000 <= read[0] < long.head
+    assert checkpoint_of(long).head.sequence == long.checked
+    at = long.early + 100 if where.startswith("before") else long.checked - 100
     await behind_its_back(long.past, partial(tampering.edit, at=at))
     async with services(long.past.settings) as runtime:
         await check_ledger_on_start(runtime)
+        assert runtime.notary.fault is None, "a start does not go back so far"
         await go_through(runtime)
         assert runtime.notary.fault is not None
         assert (runtime.notary.fault.name, runtime.notary.fault.sequence) == ("edited", at)
-        await go_through(runtime)
-        assert runtime.notary.fault.sequence == at
-
-
-@pytest.mark.parametrize("damage", ["edited", "cut short", "of another ledger", "too old"])
-async def test_a_half_pass_nobody_signed_is_not_taken_up(long: Long, damage: str) -> None:
-    put_down = await crashed_in_the_middle(long)
-    head, _, body = put_down.read_bytes().partition(b"\n")
-    changed = {
-        "edited": (head, body.replace(b"rel_filler_000001", b"rel_filler_999999")),
-        "cut short": (head, body[:-1]),
-        "of another ledger": (head.replace(b'"led_', b'"lad_'), body),
-        "too old": (head, body),
-    }
-    put_down.write_bytes(b"\n".join(changed[damage]))
-    await behind_its_back(long.past, partial(tampering.edit, at=long.early + 100))
-    later = 7 * 3_600_000_000 if damage == "too old" else 0
-    async with services(long.past.settings, clock=lambda: time.time_ns() // 1_000 + later) as runtime:
-        await check_ledger_on_start(runtime)
-        await go_through(runtime)
-        assert runtime.notary.fault is not None, "the pass began at the first line"
-        assert runtime.notary.fault.sequence == long.early + 100
+    assert checkpoint_of(long).head.sequence == long.checked

@@ -8,9 +8,10 @@ from app.errors import IntegrityFailure
 from app.ledger.entry import Head
 from app.ledger.posting import reserve_posting
 from app.ledger.signed_head import Keyring, SigningKey
+from app.services.ledger.verify_lines import verify_all
 from app.storage.accounts import list_accounts
 from app.storage.engine import Database
-from app.storage.ledger_book import post, verify_book
+from app.storage.ledger_book import post
 from app.storage.ledger_heads import read_stored, record_act, sign_stored
 from app.storage.notary import OPTION, Notary
 from app.storage.signing_keys import Keys
@@ -66,7 +67,8 @@ async def signed(database: Database) -> None:
 
 async def unchanged(database: Database) -> bool:
     async with database.read() as connection:
-        return (await verify_book(connection)).ok and (await read_stored(connection)).signed is not None
+        signed = (await read_stored(connection)).signed
+    return signed is not None and (await verify_all(database)).fault is None
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -25,7 +25,7 @@ from app.ledger.posting import (
     reserve_posting,
     void_posting,
 )
-from app.ledger.verification import Verifier, verify
+from app.ledger.verification import Verification, Verifier
 
 COST = amounts_of(Cost(0.5, (0.05,) * len(ORDERS)))
 WHO = {"actor": "an_steward", "reason": "test", "at_us": 1_700_000_000_000_000}
@@ -69,6 +69,14 @@ def resealed(entries: list[Entry]) -> list[Entry]:
         head = Head(entry.sequence, entry.digest)
         chain.append(entry)
     return chain
+
+
+def verify(entries: list[Entry], expected: Head | None = None) -> Verification:
+    verifier = Verifier()
+    for entry in entries:
+        if not verifier.feed(entry):
+            break
+    return verifier.result(expected)
 
 
 def test_an_honest_book_verifies_and_gives_the_accounts_back() -> None:

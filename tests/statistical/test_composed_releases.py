@@ -47,7 +47,6 @@ def exact_epsilons(model: Model, people: int, stride: int, interval: float = 2e-
     return best
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the other library's logsumexp
 @pytest.mark.parametrize(("family", "people", "stride"), CASES)
 def test_no_release_is_charged_less_than_its_exact_privacy_loss(family: str, people: int, stride: int) -> None:
     model = build(family)

@@ -43,11 +43,11 @@ async def test_a_bucket_gives_its_burst_at_once_and_then_its_rate(shared: Cache)
     rate, burst = 200.0, 30
     started = time.monotonic()
     given = 0
-    for wanted in (7, 30, 30, 30):
-        taken = await shared.take_tokens("b", wanted, rate_per_s=rate, burst=burst)
+    for least in (7, 30, 30, 30):
+        taken = await shared.take_tokens("b", least, rate_per_s=rate, burst=burst)
         assert taken is not None
         given += taken.granted
-        assert taken.granted <= wanted
+        assert taken.granted <= least
         assert given <= burst + rate * (time.monotonic() - started)
     assert given >= burst
     emptied = time.monotonic()
@@ -59,6 +59,14 @@ async def test_a_bucket_gives_its_burst_at_once_and_then_its_rate(shared: Cache)
     assert later is not None
     assert rate * 0.1 - 1 <= later.granted <= min(burst, rate * (time.monotonic() - emptied) + 1), waited
     assert later.left == 0
+
+
+async def test_who_asks_a_full_bucket_gets_a_sixteenth_of_it(shared: Cache) -> None:
+    held = 1_600
+    for _ in range(3):
+        taken = await shared.take_tokens("b", 1, rate_per_s=0.001, burst=1_600)
+        assert taken == (held // 16, held - held // 16)
+        held -= held // 16
 
 
 async def test_many_connections_together_get_no_more_than_one_would(redis_server: ValkeyServer, shared: Cache) -> None:

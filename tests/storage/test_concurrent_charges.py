@@ -9,9 +9,10 @@ from app.errors import BudgetExhausted, IntegrityFailure
 from app.ledger.account import account_id
 from app.ledger.amounts import NANO
 from app.ledger.posting import access_posting, commit_posting, reserve_posting, void_posting
+from app.services.ledger.verify_lines import verify_all
 from app.storage.accounts import get_account, lock_accounts
 from app.storage.engine import Database
-from app.storage.ledger_book import head, outstanding, page_entries, post, verify_book
+from app.storage.ledger_book import outstanding, page_entries, post
 from tests.conftest import Backend
 from tests.storage.populated import ONE, WHO, add_account, add_principal, fitting, populate
 
@@ -46,13 +47,13 @@ async def test_of_forty_concurrent_charges_exactly_the_seven_that_fit_are_admitt
     done.set()
     await watching
     async with workers[1].read() as connection:
-        verdict, account = await verify_book(connection), await get_account(connection, "ds_a")
+        account = await get_account(connection, "ds_a")
+    verdict = await verify_all(workers[1])
     for worker in workers:
         await worker.dispose()
     assert sum(admitted) == 7
     assert over_budget == []
-    assert verdict.ok
-    assert verdict.count == 8
+    assert (verdict.fault, verdict.head.sequence) == (None, 8)
     assert account is not None
     assert account.spent.pure_nano == 7 * NANO // 4
 
@@ -72,8 +73,8 @@ async def test_accounts_locked_in_any_order_do_not_deadlock(database: Database) 
                 await post(connection, access_posting(locked[name], f"rel_{index}", ONE, event="{}", **WHO))
 
     await asyncio.wait_for(asyncio.gather(*(both(index) for index in range(20))), 30)
-    async with database.read() as connection:
-        assert (await verify_book(connection)).count == 42
+    verdict = await verify_all(database)
+    assert (verdict.fault, verdict.head.sequence) == (None, 42)
 
 
 async def test_a_posting_made_from_an_old_account_is_refused_instead_of_losing_a_charge(database: Database) -> None:
@@ -82,9 +83,8 @@ async def test_a_posting_made_from_an_old_account_is_refused_instead_of_losing_a
     with pytest.raises(IntegrityFailure):
         async with database.write() as connection:
             await post(connection, reserve_posting(stale, "rel_2", ONE, event="{}", **WHO))
-    async with database.read() as connection:
-        assert (await head(connection)).sequence == 2
-        assert (await verify_book(connection)).ok
+    verdict = await verify_all(database)
+    assert (verdict.fault, verdict.head.sequence) == (None, 2)
 
 
 async def test_a_reservation_settles_once_whatever_a_service_tries(database: Database) -> None:
@@ -109,8 +109,7 @@ async def test_a_reservation_settles_once_whatever_a_service_tries(database: Dat
                 await post(connection, settle(current))
     async with database.read() as connection:
         account = await get_account(connection, "ds_a")
-        verdict = await verify_book(connection)
-    assert verdict.ok
+    assert (await verify_all(database)).fault is None
     assert account is not None
     assert account.spent == ONE
 

@@ -9,8 +9,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from app.ledger.posting import reserve_posting
+from app.services.ledger.verify_lines import verify_all
 from app.storage.engine import Database
-from app.storage.ledger_book import post, verify_book
+from app.storage.ledger_book import post
 from app.storage.releases import claim_next, publish
 from app.storage.sample_sets import insert_samples, record_of
 from tests.conftest import Backend
@@ -55,8 +56,7 @@ async def test_the_database_refuses(database: Database, name: str) -> None:
     with pytest.raises(IntegrityError):
         async with database.write() as connection:
             await connection.execute(text(statement))
-    async with database.read() as connection:
-        assert (await verify_book(connection)).ok
+    assert (await verify_all(database)).fault is None
 
 
 async def test_a_second_sample_set_for_a_release_is_refused(database: Database) -> None:
@@ -90,7 +90,7 @@ TAMPERED = {
     ),
     "a lost first line": (
         [_drop_trigger("ledger_entries", "delete"), "DELETE FROM ledger_entries WHERE sequence = 1"],
-        "out_of_sequence",
+        "deleted",
     ),
     "a refund without a line": (
         [_drop_trigger("accounts", "update"), "UPDATE accounts SET spent_pure_nano = 0"],
@@ -110,9 +110,9 @@ async def test_tampering_behind_the_triggers_is_named(database: Database, name: 
     async with database.write() as connection:
         for step in steps:
             await connection.execute(text(step if isinstance(step, str) else step(database)))
-    async with database.read() as connection:
-        verdict = await verify_book(connection)
-    assert (verdict.ok, verdict.reason) == (False, reason)
+    fault = (await verify_all(database)).fault
+    assert fault is not None
+    assert fault.name == reason
 
 
 async def test_verification_beside_running_charges_sees_a_consistent_book(database: Database) -> None:
@@ -129,7 +129,6 @@ async def test_verification_beside_running_charges_sees_a_consistent_book(databa
     charging = asyncio.create_task(charge())
     verdicts = []
     while not charging.done():
-        async with database.read() as connection:
-            verdicts.append(await verify_book(connection))
+        verdicts.append(await verify_all(database))
     await charging
-    assert all(verdict.ok for verdict in verdicts)
+    assert all(verdict.fault is None for verdict in verdicts)

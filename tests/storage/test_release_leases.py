@@ -9,9 +9,9 @@ from app.storage.releases import (
     claim_next,
     enter_stage,
     get_release,
+    give_back,
     list_unfinished,
     page_releases,
-    postpone,
     publish,
     renew_lease,
     withdraw,
@@ -62,7 +62,7 @@ async def test_an_expired_lease_is_taken_over_and_the_old_holder_can_change_noth
         assert not await enter_stage(connection, "rel_0", "first", "reading")
         assert not await publish(connection, "rel_0", "first", NOW_US)
         assert not await withdraw(connection, "rel_0", "first", "gone")
-        assert not await postpone(connection, "rel_0", "first", NOW_US)
+        assert not await give_back(connection, "rel_0", "first", NOW_US)
         assert await enter_stage(connection, "rel_0", "second", "reading")
         release = await get_release(connection, "rel_0")
     assert release is not None
@@ -86,11 +86,11 @@ async def test_a_clock_moved_back_an_hour_does_not_keep_a_release_for_that_hour(
     assert await claim(database, "second", NOW_US - hour_us) == "rel_0"
 
 
-async def test_a_postponed_release_waits_for_its_time(database: Database) -> None:
+async def test_a_release_given_back_waits_for_its_time(database: Database) -> None:
     await with_releases(database, 1)
     await claim(database, "first")
     async with database.write() as connection:
-        assert await postpone(connection, "rel_0", "first", NOW_US + 5000)
+        assert await give_back(connection, "rel_0", "first", NOW_US + 5000)
     assert await claim(database, "second", NOW_US + 4999) is None
     assert await claim(database, "second", NOW_US + 5000) == "rel_0"
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.statistics import Request
+from app.core.statistics import RowRequest
 from app.errors import InvalidMechanism
 
 Model = TypeVar("Model", contravariant=True)
@@ -24,7 +24,7 @@ class ReleaseModel(Hashable, Protocol):
     @property
     def parameters(self) -> tuple[Parameter, ...]: ...
     @property
-    def statistic(self) -> Request: ...
+    def statistic(self) -> RowRequest[Any]: ...
     def as_json(self) -> dict[str, Any]: ...
 
 

@@ -5,19 +5,15 @@ A kind asks for one of these; a source answers every one of them (`app/sources`)
 
 from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.core.statistics.moments import ExactMoments, MomentsRequest
-from app.core.statistics.sums import ExactStatistic, StatisticRequest
-
-Request = StatisticRequest | CountsRequest | MomentsRequest
-Exact = ExactStatistic | ExactCounts | ExactMoments
+from app.core.statistics.sums import ExactStatistic, RowRequest, StatisticRequest
 
 __all__ = [
     "CountsRequest",
-    "Exact",
     "ExactCounts",
     "ExactMoments",
     "ExactStatistic",
     "MomentsRequest",
     "NodeCounts",
-    "Request",
+    "RowRequest",
     "StatisticRequest",
 ]

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.statistics.sums import RowRequest
+
 Counts = NDArray[np.int64]
 
 
@@ -19,7 +21,7 @@ class NodeCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class CountsRequest:
+class CountsRequest(RowRequest["ExactCounts"]):
     """How many rows fall in every (node, configuration, level) cell, nodes one after another.
 
     `levels` names the levels of every column in the order they are counted in. Every row counts once in every node: a

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.statistics.coordinates import Coordinate
+from app.core.statistics.sums import RowRequest
 
 Whole = NDArray[np.int64]
 
@@ -24,7 +25,7 @@ LATTICE: int = 1 << LATTICE_BITS
 
 
 @dataclass(frozen=True, slots=True)
-class MomentsRequest:
+class MomentsRequest(RowRequest["ExactMoments"]):
     coordinates: tuple[Coordinate, ...]
     intercept: bool
     norm_bound: float

@@ -1,14 +1,21 @@
-"""What a model asks of the rows, and the exact integers that come back."""
+"""The sum of one transformed column on its lattice; and what every request for a statistic is."""
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
+Exact = TypeVar("Exact", covariant=True)
 Transform = Literal["identity", "absolute", "square", "power", "log_ratio"]
 
 
+class RowRequest(Generic[Exact]):
+    """Asks the rows for exact integers of the type `Exact`; every source answers every request there is."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class StatisticRequest:
+class StatisticRequest(RowRequest["ExactStatistic"]):
     """The sum over rows of T(x), each T clipped to [lower, upper] and rounded to one of `steps` equal steps.
 
     identity x · absolute |x−a| · square (x−a)²/2 · power x^a · log_ratio log(x/a), with a the `anchor`. A record counts

@@ -4,7 +4,6 @@ background once they are many.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from app.errors import IntegrityFailure
@@ -33,21 +32,14 @@ class Pass:
     fault: TrustFault | None
 
 
-async def verify_all(
-    database: Database,
-    *,
-    gentle: bool = False,
-    verifier: Verifier | None = None,
-    after_batch: Callable[[Verifier], Awaitable[None]] | None = None,
-) -> Pass:
+async def verify_all(database: Database, *, gentle: bool = False) -> Pass:
     """Every line from the first, by the rules, up to the head of the moment the pass began, then every account.
 
-    In batches, each its own short read; lines are only ever appended. `gentle` pauses in between. `verifier`: one that
-    has seen the first lines already. `after_batch` is told while every line is sound.
+    In batches, each its own short read; lines are only ever appended. `gentle` pauses in between.
     """
     async with database.read() as connection:
         target = (await read_stored(connection)).head
-    verifier = verifier or Verifier()
+    verifier = Verifier()
     head = verifier.result().head
     while head.sequence < target.sequence:
         began = time.monotonic()
@@ -57,8 +49,6 @@ async def verify_all(
         head = verifier.result().head
         if not sound or not batch:
             return Pass(head, await _named(database, verifier, head, target))
-        if after_batch is not None:
-            await after_batch(verifier)
         if gentle:
             await asyncio.sleep((time.monotonic() - began) * (1 / BACKGROUND_SHARE - 1))
     result = verifier.result(target)
@@ -69,19 +59,18 @@ async def verify_all(
     return Pass(head, await _compare_accounts(database, verifier, target))
 
 
-async def verify_links(database: Database, start: Head, *, limit: int = AT_START_MAX) -> Pass:
-    """Only digests and links, after a line known to be sound: at most `limit` lines, the rest is for the background."""
+async def verify_links(database: Database, start: Head) -> Pass:
+    """Only digests and links, after a line known to be sound; what is written meanwhile is for the background."""
     head = start
-    while head.sequence < start.sequence + limit:
+    while head.sequence < start.sequence + AT_START_MAX:
         async with database.read() as connection:
-            target = (await read_stored(connection)).head
             batch = await read_batch(connection, after=head.sequence)
         if not batch:
             break
         for entry in batch:
             if not _follows(entry, head):
                 async with database.read() as connection:
-                    name = await name_tampering(connection, head, target)
+                    name = await name_tampering(connection, head)
                 detail = f"line {head.sequence + 1} does not verify"
                 return Pass(head, TrustFault(name, detail, head.sequence, head.sequence + 1))
             head = Head(entry.sequence, entry.digest)
@@ -105,7 +94,7 @@ async def _named(database: Database, verifier: Verifier, head: Head, target: Hea
     reason = str(result.reason)
     if reason in ("out_of_sequence", "broken_link", "edited"):
         async with database.read() as connection:
-            reason = await name_tampering(connection, head, target)
+            reason = await name_tampering(connection, head)
     bad = result.first_bad
     return TrustFault(reason, f"line {bad} does not verify", head.sequence, bad)
 

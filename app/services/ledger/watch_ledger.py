@@ -11,7 +11,6 @@ from app.ledger.entry import Head
 from app.ledger.hash_chain import GENESIS
 from app.ledger.signed_head import ActKind, SignedHead
 from app.ledger.trust import TrustFault
-from app.services.ledger.half_pass import PUT_DOWN, HalfPass
 from app.services.ledger.ledger_trust import Look, distrust, goes_on_from, look
 from app.services.ledger.verify_lines import AT_START_MAX, verify_all, verify_links
 from app.services.runtime.async_tasks import wait_for_any
@@ -23,8 +22,6 @@ from app.storage.notary import new_ledger_id
 POLL_S = 1.0
 LOOK_S = 10.0
 PASS_S = 6 * 3600.0
-TAIL = 1_000
-"""Lines checked at the start of a long ledger without a checkpoint; the background does the rest."""
 
 log = structlog.get_logger("postern.ledger")
 
@@ -54,15 +51,12 @@ async def _check_lines(runtime: Runtime, found: Look) -> TrustFault | None:
         if passed.fault is None and found.stored.signed is not None:
             await _keep_checkpoint(runtime, passed.head)
         return passed.fault
-    start = None if found.checkpoint is None else found.checkpoint.head
-    if start is None or head.sequence - start.sequence > AT_START_MAX:
-        sequence = head.sequence - TAIL
-        async with runtime.database.read() as connection:
-            digests = await ledger_heads.digests_at(connection, [sequence])
-        if sequence not in digests:
-            return TrustFault("deleted", f"line {sequence} is missing", 0, sequence)
-        start = Head(sequence, digests[sequence])
-    return (await verify_links(runtime.database, start)).fault
+    sequence = max(head.sequence - AT_START_MAX, 0 if found.checkpoint is None else found.checkpoint.head.sequence)
+    async with runtime.database.read() as connection:
+        digests = await ledger_heads.digests_at(connection, [sequence])
+    if sequence not in digests:
+        return TrustFault("deleted", f"line {sequence} is missing", 0, sequence)
+    return (await verify_links(runtime.database, Head(sequence, digests[sequence]))).fault
 
 
 async def sign_again(runtime: Runtime, kind: ActKind, reason: str) -> None:
@@ -187,20 +181,13 @@ async def _go_through(runtime: Runtime) -> None:
         await asyncio.sleep(PASS_S)
 
 
-async def go_through(runtime: Runtime, *, gentle: bool = False, put_down: int = PUT_DOWN) -> None:
-    """One pass over all lines; its end is remembered as the place from which the next start goes on.
-
-    From `put_down` lines on it is put down now and then, so that a process that ends does not begin the next anew.
-    """
-    half = HalfPass(runtime, put_down)
-    passed = await verify_all(
-        runtime.database, gentle=gentle, verifier=await half.taken_up(), after_batch=half.put_down
-    )
+async def go_through(runtime: Runtime, *, gentle: bool = False) -> None:
+    """One pass over all lines; its end is remembered as the place from which the next start goes on."""
+    passed = await verify_all(runtime.database, gentle=gentle)
     if passed.fault is not None:
         distrust(runtime, passed.fault, await look(runtime))
     else:
         await _keep_checkpoint(runtime, passed.head)
-    await half.forget()
 
 
 async def _keep_checkpoint(runtime: Runtime, head: Head) -> None:

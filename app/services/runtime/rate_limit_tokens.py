@@ -1,12 +1,13 @@
-"""Tokens of one policy, caller by caller: taken from a shared bucket by the handful, spent in this process.
+"""Tokens of one policy, caller by caller: leased from a shared bucket a few at a time, spent in this process.
 
-A handful is deducted from the shared bucket before any of it is spent and what is left of it expires after `LEASE_S`,
-so over all processes
+A lease is deducted from the shared bucket before any of it is spent and what is left of it lapses after `LEASE_S`, so
+over all processes
 
     admitted in any T seconds  ≤  burst + rate · (T + LEASE_S).
 
-Handfuls grow with use (twice what the last one saw, at most `SHARE_S` of the rate), so a caller spread thinly over
-many processes wastes at most about as many tokens as it spends: such a caller may be refused from half the rate on.
+A lease is a sixteenth of what the bucket holds, so a caller spread thinly over many processes, who wastes most of each,
+gets smaller ones before it gets none; and at least what the rate gives in `LEAST_S`, which bounds round trips: so such a
+caller wastes at most a hundredth of its rate in each process.
 Where no bucket is shared, embedded or because Redis is away, each process counts alone and the bound holds for each.
 """
 
@@ -14,15 +15,14 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.errors import RateLimited
 from app.storage.cache import Cache
 
 LEASE_S = 1.0
-SHARE_S = 0.1
-FIRST_LEASE = 8
-AWAY_S = 0.5
+LEAST_S = 0.01
+CLOSED_S = 0.025
 PURSES_MAX = 20_000
 
 
@@ -38,10 +38,6 @@ class Policy:
     def header(self) -> bytes:
         return b'"%s";q=%d;w=%d' % (self.name.encode(), self.burst, max(1, math.ceil(self.burst / self.per_s)))
 
-    @property
-    def handful_max(self) -> int:
-        return max(1, min(int(self.per_s * SHARE_S), self.burst // 4))
-
 
 @dataclass(slots=True)
 class Purse:
@@ -50,13 +46,13 @@ class Purse:
     own: float
     own_at: float
     leased: int = 0
-    handful: int = 0
-    leased_at: float = 0.0
-    spent: int = FIRST_LEASE // 2
     left: int = 0
+    lapses_at: float = 0.0
     closed_until: float = 0.0
-    alone_until: float = 0.0
-    flight: asyncio.Task[None] | None = None
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def holds(self, now: float) -> bool:
+        return self.leased >= 1 and now <= self.lapses_at
 
 
 class Limit:
@@ -66,6 +62,7 @@ class Limit:
         self.policy = policy
         self.policy_header = policy.header
         self.empty_header = self._header(0)
+        self._least = max(1, int(policy.per_s * LEAST_S))
         self._cache = cache
         self._monotonic = monotonic
         self._purses: OrderedDict[str, Purse] = OrderedDict()
@@ -76,99 +73,68 @@ class Limit:
     async def spend(self, subject: str) -> bytes:
         """One token; the `RateLimit` header. Raises RateLimited, never anything else."""
         purse = self._purse(subject)
-        now = self._monotonic()
-        if self._cache is None or now < purse.alone_until:
-            return self._spend_own(purse, now)
-        if now - purse.leased_at > LEASE_S:
-            purse.leased = 0
-        while purse.leased < 1 and now >= purse.closed_until:
-            # Again if others took all of it: only an empty shared bucket, which closes the purse, is a reason to refuse.
-            await asyncio.shield(self._refill(subject, purse))
-            now = self._monotonic()
-            if now < purse.alone_until:
-                return self._spend_own(purse, now)
+        if self._cache is None or not (
+            purse.holds(self._monotonic()) or await self._lease(self._cache, subject, purse)
+        ):
+            return self._spend_own(purse)
         if purse.leased < 1:
             raise self._refusal(max(purse.closed_until - self._monotonic(), 0.0))
         purse.leased -= 1
-        purse.spent += 1
-        if purse.leased * 4 < purse.handful >= FIRST_LEASE and now >= purse.closed_until:
-            self._refill(subject, purse)
         return self._header(purse.left + purse.leased)
 
     def spend_alone(self, subject: str) -> None:
         """One token of this process's own bucket, for what is never shared. Empty stays empty."""
         purse = self._purse(subject)
-        self._fill_own(purse, self._monotonic())
+        self._fill_own(purse)
         purse.own = max(0.0, purse.own - 1)
 
     def is_empty(self, subject: str) -> bool:
         purse = self._purses.get(subject)
         if purse is None:
             return False
-        self._fill_own(purse, self._monotonic())
+        self._fill_own(purse)
         return purse.own < 1
 
     def refused(self, subject: str) -> RateLimited:
         purse = self._purse(subject)
         return self._refusal((1 - purse.own) / self.policy.per_s)
 
-    async def close(self) -> None:
-        flights = [purse.flight for purse in self._purses.values() if purse.flight is not None]
-        for flight in flights:
-            flight.cancel()
-        await asyncio.gather(*flights, return_exceptions=True)
-
     def _purse(self, subject: str) -> Purse:
         purse = self._purses.get(subject)
         if purse is None:
             purse = self._purses[subject] = Purse(own=self.policy.burst, own_at=self._monotonic())
             while len(self._purses) > PURSES_MAX:
-                _, dropped = self._purses.popitem(last=False)
-                if dropped.flight is not None:
-                    dropped.flight.cancel()
+                self._purses.popitem(last=False)
         return purse
 
-    def _spend_own(self, purse: Purse, now: float) -> bytes:
-        self._fill_own(purse, now)
+    def _spend_own(self, purse: Purse) -> bytes:
+        self._fill_own(purse)
         if purse.own < 1:
             raise self._refusal((1 - purse.own) / self.policy.per_s)
         purse.own -= 1
         return self._header(int(purse.own))
 
-    def _fill_own(self, purse: Purse, now: float) -> None:
+    def _fill_own(self, purse: Purse) -> None:
+        now = self._monotonic()
         purse.own = min(float(self.policy.burst), purse.own + (now - purse.own_at) * self.policy.per_s)
         purse.own_at = now
 
-    def _refill(self, subject: str, purse: Purse) -> asyncio.Task[None]:
-        """One flight a purse, however many wait for it."""
-        if purse.flight is None:
-            purse.flight = asyncio.create_task(self._lease(subject, purse))
-            self._purses.move_to_end(subject)
-        return purse.flight
-
-    async def _lease(self, subject: str, purse: Purse) -> None:
-        policy = self.policy
-        wanted = max(1, min(policy.handful_max, 2 * purse.spent))
-        try:
-            taken = (
-                None
-                if self._cache is None
-                else await self._cache.take_tokens(
-                    f"rate:{policy.name}:{subject}", wanted, rate_per_s=policy.per_s, burst=policy.burst
-                )
+    async def _lease(self, cache: Cache, subject: str, purse: Purse) -> bool:
+        """False while no bucket is shared. One asks for all who wait; an empty bucket is not asked again for a moment."""
+        self._purses.move_to_end(subject)
+        async with purse.asking:
+            policy, asked_at = self.policy, self._monotonic()
+            if purse.holds(asked_at) or asked_at < purse.closed_until:
+                return True
+            taken = await cache.take_tokens(
+                f"rate:{policy.name}:{subject}", self._least, rate_per_s=policy.per_s, burst=policy.burst
             )
-            now = self._monotonic()
             if taken is None:
-                purse.alone_until = now + AWAY_S
-                return
+                return False
+            purse.leased, purse.left, purse.lapses_at = taken.granted, taken.left, asked_at + LEASE_S
             if taken.granted == 0:
-                purse.closed_until = now + max(1 / policy.per_s, SHARE_S / 4)
-            if purse.leased < 1 or now - purse.leased_at > LEASE_S:
-                purse.leased, purse.leased_at = 0, now  # else all of it ends when the older part does
-            purse.leased += taken.granted
-            purse.handful, purse.spent, purse.left = taken.granted, 0, taken.left
-        finally:
-            purse.flight = None
+                purse.closed_until = self._monotonic() + max(1 / policy.per_s, CLOSED_S)
+            return True
 
     def _header(self, left: int) -> bytes:
         reset_s = math.ceil(max(0, self.policy.burst - left) / self.policy.per_s)

@@ -66,11 +66,6 @@ class RateLimits:
         if self.failures is not None:
             self.failures.spend_alone(address)
 
-    async def close(self) -> None:
-        for limit in (self.requests, self.heavy, self.failures):
-            if limit is not None:
-                await limit.close()
-
 
 @lru_cache(maxsize=4096)
 def address_of(host: str | None) -> str:

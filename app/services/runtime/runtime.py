@@ -66,7 +66,6 @@ class Runtime:
 
     async def close(self) -> None:
         self.answers.close()
-        await self.limits.close()
         await self.witnesses.close()
         await self.cache.close()
         await self.database.dispose()

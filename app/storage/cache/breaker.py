@@ -11,10 +11,6 @@ class Breaker:
         self._cooldown_s = cooldown_s
         self._retry_at: float | None = None
 
-    @property
-    def is_open(self) -> bool:
-        return self._retry_at is not None
-
     def allows(self) -> bool:
         if self._retry_at is None:
             return True

@@ -53,7 +53,7 @@ class MemoryCache:
     async def hold(self, key: str, ttl_s: float) -> bool:
         return await self.get(key) is None and await self.put(key, b"", ttl_s)
 
-    async def take_tokens(self, key: str, wanted: int, *, rate_per_s: float, burst: int) -> Tokens | None:
+    async def take_tokens(self, key: str, least: int, *, rate_per_s: float, burst: int) -> Tokens | None:
         """Nobody shares this memory: whoever asks counts for himself."""
         return None
 

@@ -41,8 +41,9 @@ class Cache(Protocol):
         """True for one caller until `ttl_s` have passed or the key is deleted; for everyone while the cache is away."""
         ...
 
-    async def take_tokens(self, key: str, wanted: int, *, rate_per_s: float, burst: int) -> Tokens | None:
-        """Up to `wanted` tokens from a bucket that all processes share; None if nothing is shared at present."""
+    async def take_tokens(self, key: str, least: int, *, rate_per_s: float, burst: int) -> Tokens | None:
+        """A part of a bucket that all processes share, `least` tokens or more while it has them; None if nothing is shared
+        at present."""
         ...
 
     async def publish(self, channel: str, body: bytes) -> bool: ...

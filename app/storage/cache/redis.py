@@ -77,10 +77,10 @@ class RedisCache:
         taken = self._client.set(self._key(key), b"", px=max(1, int(ttl_s * 1000)), nx=True)
         return bool(await self._softly("hold", taken, True))
 
-    async def take_tokens(self, key: str, wanted: int, *, rate_per_s: float, burst: int) -> Tokens | None:
+    async def take_tokens(self, key: str, least: int, *, rate_per_s: float, burst: int) -> Tokens | None:
         if not self._breaker.allows():
             return None
-        taking: Awaitable[Any] = self._client.eval(TAKE, 1, self._key(key), rate_per_s, burst, wanted)
+        taking: Awaitable[Any] = self._client.eval(TAKE, 1, self._key(key), rate_per_s, burst, least)
         taken = await self._softly("take", taking, None)
         return None if taken is None else Tokens(int(taken[0]), int(taken[1]))
 

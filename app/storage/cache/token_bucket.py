@@ -2,7 +2,8 @@
 
 The bucket holds at most `burst` tokens and gains `rate_per_s` of them a second; absent means full. It lives for as
 long as it takes to fill up again, after which absence says the same, and a second more. A value of another type or
-of nonsense counts as absent: at worst somebody gets one burst twice.
+of nonsense counts as absent: at worst somebody gets one burst twice. Whoever asks gets a sixteenth of what is there, and
+no fewer than it says while there are as many: nobody takes all of a full bucket, and the last tokens go in few steps.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,7 @@ class Tokens(NamedTuple):
 
 
 TAKE = """
-local rate, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local rate, burst, least = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local held = redis.pcall('HMGET', KEYS[1], 'tokens', 'at')
@@ -29,7 +30,7 @@ if not tokens or not at or tokens ~= tokens or at ~= at or tokens < 0 then
   tokens, at = burst, now
 end
 tokens = math.min(burst, tokens + math.max(0, now - at) * rate / 1000000)
-local granted = math.min(wanted, math.floor(tokens))
+local granted = math.min(math.floor(tokens), math.max(least, math.floor(tokens / 16)))
 tokens = tokens - granted
 redis.call('HSET', KEYS[1], 'tokens', string.format('%.6f', tokens), 'at', string.format('%.0f', now))
 redis.call('PEXPIRE', KEYS[1], math.ceil(burst / rate * 1000) + 1000)

@@ -98,6 +98,7 @@ def test_the_public_range_holds_at_every_point(text, theta, x):
 def test_the_longest_texts_are_refused_or_compiled_quickly():
     texts = ["(" * 1000, "-" * 1000, "1**" * 333, "9" * 1000, "1e" * 500, "a" * 1000, "theta+" * 166 + "1", " " * 1000]
     texts += ["min(" * 250, "1," * 500, "<" * 1000, "." * 1000, "1." * 500, "0" * 999 + "x", "1e" + "0" * 998]
+    texts += ["1" * 999 + "_", "1" * 300 + "." + "2" * 300 + "e" + "3" * 300 + "_", "`" + "a" * 999]
     start = time.process_time()
     for text in texts:
         compiled_or_refused(text)

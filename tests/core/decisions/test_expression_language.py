@@ -98,6 +98,8 @@ def test_text_means_what_arithmetic_says(text, reference):
         ("1_000", 0),
         ("0x10", 0),
         ("1e", 0),
+        ("theta + 1e", 8),
+        ("1e+ theta", 0),
         ("1.2.3", 0),
         ("2theta", 0),
         (".", 0),

@@ -42,7 +42,7 @@ class ExportFormat:
         return NotAcceptable(
             "format",
             "json or csv: this service was installed without what writes "
-            f"{self.name}; its operator can add it with pip install 'postern[exports]'",
+            f"{self.name}; its operator can add {' and '.join(self.needs)} (the extra exports)",
         )
 
     def made_with(self) -> str:
