@@ -14,6 +14,7 @@ import structlog
 from app.cli.main import run
 from app.cli.wiring import Wiring
 from app.main import openapi_text, running
+from tests.end_to_end.served import inherited
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,9 +58,6 @@ def _log_to_standard_error(_settings: Any) -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
 
-def environment(folder: Path, bytecode: Path) -> dict[str, str]:
-    """For a process of its own. Compiled modules are shared, so that only the first start is slow."""
-    dropped = ("POSTERN_", "PYTHONDONTWRITEBYTECODE")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    paths = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(bytecode)}
-    return kept | paths | {"POSTERN_DATA_DIR": str(folder)}
+def environment(folder: Path, bytecode: Path | None) -> dict[str, str]:
+    """For a process of its own."""
+    return inherited(bytecode) | {"POSTERN_DATA_DIR": str(folder)}

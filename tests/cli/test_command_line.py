@@ -17,7 +17,7 @@ MODEL = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta":
 PLAN = {"model": MODEL, "mechanism": {"kind": "baps", "samples": 100, "temperature": 1.0}, "n": 1000, "delta": 1e-6}
 
 
-def test_help_comes_without_loading_numerics(tmp_path: Path, bytecode: Path):
+def test_help_comes_without_loading_numerics(tmp_path: Path, bytecode: Path | None):
     script = (
         "import sys; sys.argv = ['postern', '--help']; import atexit; from app.main import cli;"
         "atexit.register(lambda: print([m for m in ('numpy', 'fastapi', 'sqlalchemy', 'duckdb') if m in sys.modules]));"

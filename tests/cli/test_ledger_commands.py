@@ -53,7 +53,7 @@ def answer(done: Ran, code: int = 0) -> dict[str, Any]:
     return found
 
 
-def bare(folder: Path, bytecode: Path, *arguments: str, stdin: str) -> Ran:
+def bare(folder: Path, bytecode: Path | None, *arguments: str, stdin: str) -> Ran:
     """A process of its own in an empty folder, with no setting at all."""
     variables = environment(folder, bytecode)
     del variables["POSTERN_DATA_DIR"]
@@ -67,7 +67,7 @@ def bare(folder: Path, bytecode: Path, *arguments: str, stdin: str) -> Ran:
 
 
 def test_an_export_verifies_on_a_machine_that_has_nothing_else(
-    installation: Settings, postern: Postern, tmp_path: Path, bytecode: Path
+    installation: Settings, postern: Postern, tmp_path: Path, bytecode: Path | None
 ) -> None:
     head = answer(postern("ledger", "head"))
     exported = postern("ledger", "export")

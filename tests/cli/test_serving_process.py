@@ -21,7 +21,7 @@ from tests.cli.console import environment
 class Served:
     """`postern serve` in a process of its own, on a free port."""
 
-    def __init__(self, folder: Path, bytecode: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, bytecode: Path | None, *arguments: str) -> None:
         self.log = (folder / "serve.err").open("a+")
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from app.main import cli; cli()", "serve", "--port", "0", *arguments],
@@ -72,7 +72,7 @@ def postern_says(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[i
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> tuple[Path, list[Any]]:
+def demo(tmp_path_factory: pytest.TempPathFactory, bytecode: Path | None) -> tuple[Path, list[Any]]:
     """The folder of a demo that ran and was stopped, and what its three commands answered."""
     folder = tmp_path_factory.mktemp("demo")
     served = Served(folder, bytecode, "--demo")
@@ -97,7 +97,7 @@ def test_the_demo_prints_commands_that_work(demo: tuple[Path, list[Any]]):
 def test_starting_again_changes_nothing_and_two_workers_answer_alike_also_to_the_command_line(
     demo: tuple[Path, list[Any]],
     tmp_path: Path,
-    bytecode: Path,
+    bytecode: Path | None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ):
