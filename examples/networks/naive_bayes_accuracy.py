@@ -24,12 +24,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds import parse_model
 from app.core.kinds.networks.accuracy import prior_tables, simulated_rows
 from app.core.kinds.networks.comparison import fitting_baps, network_alternatives
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
 from app.core.kinds.networks.mechanisms.laplace import posterior_draws
 from app.core.kinds.networks.model import NetworkModel
-from app.core.kinds.networks.parsing import parse_naive_bayes
 from app.core.kinds.networks.statistic import count_records
 from app.core.noise.discrete_laplace import seeded_noise
 from app.core.privacy.release_cost import EPSILON_MAX
@@ -68,7 +68,7 @@ class Point:
 def naive_bayes(features: int, trim: float) -> NetworkModel:
     names = [f"x{i:02}" for i in range(features)]
     columns = parse_columns({name: {"type": "binary"} for name in ("y", *names)})
-    return parse_naive_bayes({"family": "naive_bayes", "class": "y", "features": names, "trim": trim}, columns)
+    return parse_model({"family": "naive_bayes", "class": "y", "features": names, "trim": trim}, columns)
 
 
 def releases_at(model: NetworkModel, people: int, target: Target) -> dict[str, NetworkMechanism]:

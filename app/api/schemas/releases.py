@@ -1,13 +1,13 @@
 """Releases and access to them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
-from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, MechanismBody, ModelBody
-from app.api.schemas.shapes import Answer, Count, PageOf, Time
+from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mechanism, MechanismBody, Model
+from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange, Time
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.specs import Spec
 
@@ -33,8 +33,8 @@ class ReleaseBody(Spec):
         }
     )
 
-    model: ModelBody
-    mechanism: MechanismBody
+    model: Model = Field(description="What is fitted: a family with its columns, prior and public range.")
+    mechanism: MechanismBody = Field(description="How samples are drawn.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 
@@ -44,9 +44,9 @@ class Release(Answer):
     id: str
     dataset: str
     status: Literal["pending", "published", "withdrawn"]
-    model: dict[str, Any]
-    mechanism: dict[str, Any]
-    parameters: list[dict[str, Any]]
+    model: Model
+    mechanism: Mechanism
+    parameters: list[ParameterRange]
     cost: Cost
     n: Count
     samples: Count

@@ -6,6 +6,7 @@ far from zero has its own origin: squares of θ itself would leave no digits for
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -68,18 +69,27 @@ class Combination:
             value = value - complement / (1 - theta)
         return np.asarray(value, dtype=np.float64)
 
-    def fixed(self, theta: list[float]) -> list[int]:
-        """round(2⁸⁰ · value) at every θ, within one unit: the polynomial is exact, logarithms carry 40 guard bits."""
-        common = math.lcm(*(c.denominator for c in self.coefficients()))
-        whole = [int(c * common) for c in self.coefficients()]
-        logs = fixed_log(theta, _BITS) if self.log else [0] * len(theta)
-        complements = fixed_log_complement(theta, _BITS) if self.complement else [0] * len(theta)
-        unit = common << (_BITS - LOG_BITS)
-        rounded = []
-        for value, log, complement in zip(theta, logs, complements, strict=True):
-            total = _polynomial(whole, value, self.origin) + whole[3] * log + whole[4] * complement
-            rounded.append((2 * total + unit) // (2 * unit))
-        return rounded
+
+def fixed_forms(forms: Sequence[Combination], theta: list[float]) -> list[list[int]]:
+    """round(2⁸⁰ · value) of each form at every θ, within one unit: the polynomial is exact, logarithms carry 40 guard bits.
+
+    Logarithms are what takes the time, so forms on the same points share them.
+    """
+    none = [0] * len(theta)
+    logs = fixed_log(theta, _BITS) if any(form.log for form in forms) else none
+    complements = fixed_log_complement(theta, _BITS) if any(form.complement for form in forms) else none
+    return [_fixed(form, theta, logs, complements) for form in forms]
+
+
+def _fixed(form: Combination, theta: list[float], logs: list[int], complements: list[int]) -> list[int]:
+    common = math.lcm(*(c.denominator for c in form.coefficients()))
+    whole = [int(c * common) for c in form.coefficients()]
+    unit = common << (_BITS - LOG_BITS)
+    rounded = []
+    for value, log, complement in zip(theta, logs, complements, strict=True):
+        total = _polynomial(whole, value, form.origin) + whole[3] * log + whole[4] * complement
+        rounded.append((2 * total + unit) // (2 * unit))
+    return rounded
 
 
 def solve_pair(first: Combination, second: Combination, target: Combination) -> tuple[Fraction, Fraction] | None:

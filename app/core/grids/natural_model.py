@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.combination import Combination, solve_pair
+from app.core.grids.combination import Combination, fixed_forms, solve_pair
 from app.core.grids.priors import Prior
 from app.core.grids.public_grid import GridConstants, PublicGrid, cell_middles, grid_size
 from app.core.grids.spacing import EVEN, Spacing
@@ -94,8 +94,8 @@ class NaturalModel:
         points = grid.theta.tolist()
         power = Fraction(grid.temperature)
         eta, partition = self._lattice_forms()
-        weight = self._log_weight()
-        return GridConstants(*(form.fixed(points) for form in (eta.times(power), partition.times(power), weight)))
+        forms = (eta.times(power), partition.times(power), self._log_weight())
+        return GridConstants(*fixed_forms(forms, points))
 
     def _lattice_forms(self) -> tuple[Combination, Combination]:
         low = Fraction(self.statistic.lower)

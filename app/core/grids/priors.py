@@ -12,16 +12,79 @@ jeffreys            −log dθ/dφ, flat in the coordinate the grid is even in
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypeAliasType
 
 from app.core.grids.combination import Combination
 from app.core.grids.spacing import Spacing
-from app.core.reading import read_number, read_object
+from app.core.specs import OneOf, Spec, read_spec
 from app.errors import InvalidModel
 
 SHAPE_MIN = 1e-3
 SHAPE_MAX = 1e6
 SCALE_MAX = 1e12
+
+_Shape = Annotated[float, Field(ge=SHAPE_MIN, le=SHAPE_MAX)]
+_Positive = Annotated[float, Field(ge=1 / SCALE_MAX, le=SCALE_MAX)]
+
+
+class PriorSpec(Spec):
+    """On the trimmed range of the parameter."""
+
+    kind: str
+
+
+class BetaPrior(PriorSpec):
+    """∝ θ^(alpha−1)·(1−θ)^(beta−1), the conjugate prior of a probability: meant where `kind` is left out."""
+
+    kind: Literal["beta"] = Field(default="beta", description="The name of the prior.")
+    alpha: _Shape = Field(default=1.0, description="Counts like alpha − 1 successes seen before.")
+    beta: _Shape = Field(default=1.0, description="Counts like beta − 1 failures seen before.")
+
+
+class GammaPrior(PriorSpec):
+    """∝ θ^(shape−1)·e^(−rate·θ), the conjugate prior of a rate: meant where `kind` is left out."""
+
+    kind: Literal["gamma"] = Field(default="gamma", description="The name of the prior.")
+    shape: _Shape = Field(default=1.0, description="The shape; 1 makes it exponential.")
+    rate: _Positive = Field(default=1.0, description="The inverse scale, in units of one over the parameter.")
+
+
+class NormalPrior(PriorSpec):
+    """∝ e^(−(θ−mean)²/(2·sd²)), the conjugate prior of a location: meant where `kind` is left out."""
+
+    kind: Literal["normal"] = Field(default="normal", description="The name of the prior.")
+    mean: Annotated[float, Field(ge=-SCALE_MAX, le=SCALE_MAX)] = Field(
+        default=0.0, description="The middle, in the column's units."
+    )
+    sd: _Positive = Field(default=1.0, description="The standard deviation, in the column's units.")
+
+
+class ExponentialPrior(PriorSpec):
+    """∝ e^(−rate·θ)."""
+
+    kind: Literal["exponential"] = Field(description="The name of the prior.")
+    rate: _Positive = Field(default=1.0, description="The inverse scale, in units of one over the parameter.")
+
+
+class UniformPrior(PriorSpec):
+    """Flat in the parameter."""
+
+    kind: Literal["uniform"] = Field(description="The name of the prior.")
+
+
+class LogUniformPrior(PriorSpec):
+    """Flat in the parameter's logarithm."""
+
+    kind: Literal["log_uniform"] = Field(description="The name of the prior.")
+
+
+class JeffreysPrior(PriorSpec):
+    """Flat in the coordinate in which every record tells as much: Jeffreys' prior."""
+
+    kind: Literal["jeffreys"] = Field(description="The name of the prior.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +102,7 @@ class Prior:
         return {"kind": self.kind, **dict(self.values)}
 
 
-def parse_prior(spec: object, support: str, default: Mapping[str, Any], spacing: Spacing) -> Prior:
-    """`support` is probability, rate or location. Without a `kind`, the conjugate one of that support."""
-    body = default if spec is None else spec
-    kinds = SUPPORTS[support]
-    kind = body.get("kind", kinds[0]) if isinstance(body, Mapping) else None
-    if not isinstance(kind, str) or kind not in kinds:
-        raise InvalidModel("model.prior.kind", "one of " + ", ".join(kinds))
-    names, density = _DENSITIES[kind]
-    fields = read_object("model.prior", body, required=set(), optional={"kind", *names})
-    values = []
-    for name, (fallback, low, high) in names.items():
-        value = read_number(f"model.prior.{name}", fields.get(name, fallback))
-        if not low <= value <= high:
-            raise InvalidModel(f"model.prior.{name}", f"a number from {low:g} to {high:g}")
-        values.append((name, value))
-    exact = {name: Fraction(value) for name, value in values}
-    return Prior(kind, tuple(values), density(exact, spacing))
-
-
 Numbers = Mapping[str, Fraction]
-_SHAPE = (1.0, SHAPE_MIN, SHAPE_MAX)
-_POSITIVE = (1.0, 1 / SCALE_MAX, SCALE_MAX)
 
 
 def _beta(v: Numbers, spacing: Spacing) -> Combination:
@@ -92,14 +134,14 @@ def _jeffreys(v: Numbers, spacing: Spacing) -> Combination:
     return spacing.log_width.times(Fraction(-1))
 
 
-_DENSITIES: dict[str, tuple[dict[str, tuple[float, float, float]], Callable[[Numbers, Spacing], Combination]]] = {
-    "beta": ({"alpha": _SHAPE, "beta": _SHAPE}, _beta),
-    "gamma": ({"shape": _SHAPE, "rate": _POSITIVE}, _gamma),
-    "exponential": ({"rate": _POSITIVE}, _exponential),
-    "normal": ({"mean": (0.0, -SCALE_MAX, SCALE_MAX), "sd": _POSITIVE}, _normal),
-    "uniform": ({}, _uniform),
-    "log_uniform": ({}, _log_uniform),
-    "jeffreys": ({}, _jeffreys),
+_PRIORS: dict[str, tuple[type[PriorSpec], Callable[[Numbers, Spacing], Combination]]] = {
+    "beta": (BetaPrior, _beta),
+    "gamma": (GammaPrior, _gamma),
+    "exponential": (ExponentialPrior, _exponential),
+    "normal": (NormalPrior, _normal),
+    "uniform": (UniformPrior, _uniform),
+    "log_uniform": (LogUniformPrior, _log_uniform),
+    "jeffreys": (JeffreysPrior, _jeffreys),
 }
 
 SUPPORTS: dict[str, tuple[str, ...]] = {
@@ -107,3 +149,27 @@ SUPPORTS: dict[str, tuple[str, ...]] = {
     "rate": ("gamma", "exponential", "uniform", "log_uniform", "jeffreys"),
     "location": ("normal", "uniform", "jeffreys"),
 }
+"""The first is the conjugate one, which is meant where `kind` is left out."""
+
+
+def _named(kinds: tuple[str, ...], untagged: str | None = None) -> OneOf:
+    return OneOf("kind", {kind: _PRIORS[kind][0] for kind in kinds}, untagged)
+
+
+ProbabilityPrior = TypeAliasType(
+    "ProbabilityPrior", Annotated[PriorSpec, _named(SUPPORTS["probability"], SUPPORTS["probability"][0])]
+)
+RatePrior = TypeAliasType("RatePrior", Annotated[PriorSpec, _named(SUPPORTS["rate"], SUPPORTS["rate"][0])])
+LocationPrior = TypeAliasType(
+    "LocationPrior", Annotated[PriorSpec, _named(SUPPORTS["location"], SUPPORTS["location"][0])]
+)
+_ANY: TypeAdapter[PriorSpec] = TypeAdapter(Annotated[PriorSpec, _named(tuple(_PRIORS))])
+
+
+def build_prior(spec: PriorSpec | None, spacing: Spacing, default: str, **numbers: float) -> Prior:
+    """As described, or the default with these numbers. Raises InvalidModel where they are out of bounds."""
+    if spec is None:
+        spec = read_spec(_ANY, {"kind": default, **numbers}, "model.prior", InvalidModel)
+    values = {name: float(value) for name, value in spec if name != "kind"}
+    exact = {name: Fraction(value) for name, value in values.items()}
+    return Prior(spec.kind, tuple(values.items()), _PRIORS[spec.kind][1](exact, spacing))

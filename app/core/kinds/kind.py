@@ -10,8 +10,8 @@ from typing import Any
 
 from app.core.decisions.estimands.estimand import EstimandParser
 from app.core.kinds.plan_figures import Planner
-from app.core.kinds.protocols import MechanismParser, ReleaseMechanism, ReleaseModel
-from app.core.schema import Column
+from app.core.kinds.protocols import Family, MechanismKind, ReleaseMechanism, ReleaseModel
+from app.core.specs import read_one_of
 from app.errors import InvalidMechanism
 
 
@@ -32,19 +32,14 @@ class Kind:
     """Families that share a class of models, the mechanisms that release it, and what is particular to it elsewhere."""
 
     name: str
-    families: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Column]], ReleaseModel]]
-    mechanisms: Mapping[str, MechanismParser[ReleaseMechanism]]
+    families: Mapping[str, Family[ReleaseModel]]
+    mechanisms: Mapping[str, MechanismKind[ReleaseMechanism]]
     planner: Planner
     estimands: Mapping[str, EstimandParser]
     card: CardWords
 
     def parse_mechanism(self, spec: Mapping[str, Any]) -> ReleaseMechanism:
         """Raises InvalidMechanism."""
-        if not isinstance(spec, Mapping):
-            raise InvalidMechanism("mechanism", "an object")
-        kind = spec.get("kind")
-        if not isinstance(kind, str) or kind not in self.mechanisms:
-            raise InvalidMechanism(
-                "mechanism.kind", f"one of {', '.join(sorted(self.mechanisms))} for this kind of model"
-            )
-        return self.mechanisms[kind](spec)
+        choices = {name: each.spec for name, each in self.mechanisms.items()}
+        name, read = read_one_of("kind", choices, spec, "mechanism", InvalidMechanism, " for this kind of model")
+        return self.mechanisms[name].build(read)

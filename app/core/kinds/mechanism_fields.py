@@ -1,17 +1,63 @@
 """The settings of `baps`, `laplace` and `map`, the same in every kind of model; a kind adds what they cost and how they draw."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field
 
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.specs import Spec
 from app.errors import InvalidMechanism
 
 TEMPERATURE_MIN = 1e-6
 Score = Literal["probability", "log_density"]
 SCORES: tuple[Score, ...] = ("log_density", "probability")
 AUTO_SCORE: Literal["auto"] = "auto"
+
+Samples = Annotated[int, Field(ge=1, le=SAMPLES_MAX)]
+Epsilon = Annotated[float, Field(ge=EPSILON_MIN, le=EPSILON_MAX)]
+FREE_SAMPLES = "How many samples to draw: they are free once the noise is paid for."
+
+
+class MechanismSpec(Spec):
+    """How samples are drawn from a model."""
+
+    kind: str
+
+
+class PlanBapsMechanism(MechanismSpec):
+    """Draws from the tempered posterior, as a plan may leave them open."""
+
+    kind: Literal["baps"] = Field(description="The name of the mechanism.")
+    samples: Samples | None = Field(default=None, description="How many draws; null: as many as the target pays for.")
+    temperature: float = Field(
+        default=1.0, ge=TEMPERATURE_MIN, le=1, description="The power on the likelihood: lower is cheaper and wider."
+    )
+
+
+class BapsMechanism(PlanBapsMechanism):
+    """Draws from the tempered posterior: every one is paid for."""
+
+    samples: Samples = Field(description="How many draws.")
+
+
+class LaplaceMechanism(MechanismSpec):
+    """Laplace noise on what the model sums or counts, once; then samples of the posterior given that."""
+
+    kind: Literal["laplace"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+
+
+class MapMechanism(MechanismSpec):
+    """One point near the posterior's peak."""
+
+    kind: Literal["map"] = Field(description="The name of the mechanism.")
+    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+    score: Literal["auto", Score] = Field(
+        default=AUTO_SCORE, description="What a point is chosen by; `auto`: the more accurate of the two."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +79,6 @@ class BapsFields:
     def with_samples(self, samples: int) -> Self:
         return replace(self, samples=samples)
 
-    @classmethod
-    def parse(cls, spec: Mapping[str, Any]) -> Self:
-        refuse_unknown(spec, {"kind", "samples", "temperature"})
-        temperature = spec.get("temperature", 1.0)
-        if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-            raise InvalidMechanism("mechanism.temperature", f"a number from {TEMPERATURE_MIN:g} to 1")
-        return cls(read_samples(spec), float(temperature) if abs(temperature) < 2 else 2.0)
-
 
 @dataclass(frozen=True, slots=True)
 class LaplaceFields:
@@ -60,11 +98,6 @@ class LaplaceFields:
 
     def with_samples(self, samples: int) -> Self:
         return replace(self, samples=samples)
-
-    @classmethod
-    def parse(cls, spec: Mapping[str, Any]) -> Self:
-        refuse_unknown(spec, {"kind", "samples", "epsilon"})
-        return cls(read_samples(spec), read_epsilon(spec))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +119,6 @@ class MapFields:
     def with_samples(self, samples: int) -> Self:
         return self
 
-    @classmethod
-    def parse(cls, spec: Mapping[str, Any]) -> Self:
-        refuse_unknown(spec, {"kind", "epsilon", "score"})
-        return cls(read_epsilon(spec), read_score(spec))
-
 
 def check_samples(samples: int) -> None:
     if not 1 <= samples <= SAMPLES_MAX:
@@ -100,31 +128,3 @@ def check_samples(samples: int) -> None:
 def check_epsilon(epsilon: float) -> None:
     if not EPSILON_MIN <= epsilon <= EPSILON_MAX:
         raise InvalidMechanism("mechanism.epsilon", f"a number from {EPSILON_MIN:g} to {EPSILON_MAX:g}")
-
-
-def refuse_unknown(spec: Mapping[str, Any], known: set[str]) -> None:
-    for name in sorted(map(str, set(spec) - known)):
-        raise InvalidMechanism(f"mechanism.{name}", f"no such field (known: {', '.join(sorted(known))})")
-
-
-def read_samples(spec: Mapping[str, Any], default: int | None = None) -> int:
-    samples = spec.get("samples", default)
-    if isinstance(samples, bool) or not isinstance(samples, int):
-        raise InvalidMechanism("mechanism.samples", f"a whole number from 1 to {SAMPLES_MAX}")
-    return samples
-
-
-def read_epsilon(spec: Mapping[str, Any]) -> float:
-    epsilon = spec.get("epsilon")
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
-        raise InvalidMechanism("mechanism.epsilon", "a number")
-    check_epsilon(epsilon)  # before it becomes a double, which a whole number may be too large for
-    return float(epsilon)
-
-
-def read_score(spec: Mapping[str, Any]) -> Score | Literal["auto"]:
-    score = spec.get("score", AUTO_SCORE)
-    for known in (AUTO_SCORE, *SCORES):
-        if score == known:
-            return known
-    raise InvalidMechanism("mechanism.score", "one of " + ", ".join((AUTO_SCORE, *SCORES)))

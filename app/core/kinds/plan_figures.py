@@ -3,18 +3,38 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from app.core.kinds.mechanism_fields import read_epsilon, refuse_unknown
-from app.core.kinds.protocols import MechanismParser, ReleaseMechanism, ReleaseModel
+from pydantic import Field, TypeAdapter
+
+from app.core.kinds.mechanism_fields import Epsilon, MechanismSpec, Samples
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.privacy.targets import Target
+from app.core.specs import read_spec
 from app.errors import InvalidInput, InvalidMechanism
 
 AUTO = "auto"
 COMPARED_FROM, COMPARED_TO = 1e-5, 1e3
 """Only within these ε are other mechanisms looked for at the same cost."""
-_AUTO_FIELDS = {"kind", "epsilon", "samples"}
+
+
+class PlanAutoMechanism(MechanismSpec):
+    """The most accurate mechanism that fits, as a plan may leave it open."""
+
+    kind: Literal["auto"] = Field(description="Chooses the mechanism.")
+    epsilon: Epsilon | None = Field(default=None, description="What it may cost; null: the target's.")
+    samples: Samples | None = Field(default=None, description="How many samples it has to give; null: any number.")
+
+
+class AutoMechanism(PlanAutoMechanism):
+    """The most accurate mechanism that fits, from public numbers; the release names what it became."""
+
+    epsilon: Epsilon = Field(description="What it may cost, at the dataset's δ.")
+
+
+_AUTO = TypeAdapter(AutoMechanism)
+_PLAN_AUTO = TypeAdapter(PlanAutoMechanism)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +43,7 @@ class PlanQuestion:
 
     model: ReleaseModel
     mechanism: Mapping[str, Any]
-    read_mechanism: MechanismParser[ReleaseMechanism]
+    read_mechanism: Callable[[Mapping[str, Any]], ReleaseMechanism]
     people: int
     unit_rows: int
     delta: float
@@ -35,9 +55,9 @@ class PlanQuestion:
     @property
     def auto_target(self) -> Target:
         """What `auto` may spend: its own ε, or the target's. Raises InvalidMechanism if they differ, InvalidInput without."""
-        target = self.target
-        if "epsilon" in self.mechanism:
-            own = Target(read_epsilon(self.mechanism), self.delta)
+        target, epsilon = self.target, read_spec(_PLAN_AUTO, self.mechanism, "mechanism", InvalidMechanism).epsilon
+        if epsilon is not None:
+            own = Target(epsilon, self.delta)
             if target is not None and target != own:
                 raise InvalidMechanism("mechanism.epsilon", "the same value as target.epsilon, or nothing")
             target = own
@@ -88,13 +108,16 @@ def is_auto(spec: object) -> bool:
     return isinstance(spec, Mapping) and spec.get("kind") == AUTO
 
 
+def read_auto(spec: Mapping[str, Any], delta: float, samples_max: int) -> tuple[Target, int | None]:
+    """(what it may spend, how many samples to draw if that is fixed). Raises InvalidMechanism."""
+    read = read_spec(_AUTO, spec, "mechanism", InvalidMechanism)
+    return Target(read.epsilon, delta), auto_samples(spec, samples_max)
+
+
 def auto_samples(spec: Mapping[str, Any], samples_max: int) -> int | None:
-    """How many samples to draw, if that is fixed. Raises InvalidMechanism for any other setting."""
-    refuse_unknown(spec, _AUTO_FIELDS)
-    samples = spec.get("samples")
-    if samples is None:
-        return None
-    if isinstance(samples, bool) or not isinstance(samples, int) or not 1 <= samples <= samples_max:
+    """How many samples to draw, if that is fixed. Raises InvalidMechanism."""
+    samples = read_spec(_PLAN_AUTO, spec, "mechanism", InvalidMechanism).samples
+    if samples is not None and samples > samples_max:
         raise InvalidMechanism("mechanism.samples", f"a whole number from 1 to {samples_max}")
     return samples
 

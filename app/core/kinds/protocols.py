@@ -1,19 +1,22 @@
 """What the rest of the service needs of any model and any mechanism, whatever its statistic is."""
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Protocol, Self, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.schema import Column
+from app.core.specs import Spec
 from app.core.statistics import RowRequest
 from app.errors import InvalidMechanism
 
 Model = TypeVar("Model", contravariant=True)
 Statistic = TypeVar("Statistic", contravariant=True)
-Mechanism = TypeVar("Mechanism", covariant=True)
+Built = TypeVar("Built", covariant=True)
 
 
 class ReleaseModel(Hashable, Protocol):
@@ -53,8 +56,31 @@ class MechanismOf(Hashable, Protocol[Model, Statistic]):
 ReleaseMechanism = MechanismOf[Any, Any]
 
 
-class MechanismParser(Protocol[Mechanism]):
-    def __call__(self, spec: Mapping[str, Any], /) -> Mechanism: ...
+@dataclass(frozen=True, slots=True)
+class Family(Generic[Built]):
+    """How a model is described, and what makes it from the description and the dataset's columns.
+
+    `build` raises InvalidModel for what only the columns can tell.
+    """
+
+    spec: type[Spec]
+    build: Callable[[Any, Mapping[str, Column]], Built]
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismKind(Generic[Built]):
+    """How a mechanism is described, and the class whose fields are the description's, but for `kind`.
+
+    `plan_spec` is how it may be described in a plan, where that leaves open what the plan finds.
+    """
+
+    spec: type[Spec]
+    mechanism: Callable[..., Built]
+    plan_spec: type[Spec] | None = None
+
+    def build(self, spec: Spec) -> Built:
+        """Raises InvalidMechanism."""
+        return self.mechanism(**{name: value for name, value in spec if name != "kind"})
 
 
 def refuse_wide_budget(mechanism: ReleaseMechanism, budget_epsilon: float) -> None:

@@ -80,12 +80,3 @@ def feature_coordinates(
     if len(found) >= COORDINATES_MAX:
         raise InvalidModel(field, f"fewer than {COORDINATES_MAX} coordinates, counting levels")
     return tuple(found)
-
-
-def read_columns(field: str, value: object) -> tuple[str, ...]:
-    """One or more different names."""
-    if not isinstance(value, list | tuple) or not value or not all(isinstance(name, str) for name in value):
-        raise InvalidModel(field, "a list of one or more names of columns")
-    if len(set(value)) != len(value):
-        raise InvalidModel(field, "different columns")
-    return tuple(value)

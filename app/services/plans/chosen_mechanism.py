@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.kinds import ReleaseMechanism, ReleaseModel, kind_of, parse_mechanism
-from app.core.kinds.mechanism_fields import read_epsilon
-from app.core.kinds.plan_figures import Choice, auto_samples, is_auto
-from app.core.privacy.targets import Target
+from app.core.kinds.plan_figures import Choice, is_auto, read_auto
 from app.services.runtime.cost_cache import check_people, compute
 from app.services.runtime.runtime import Runtime
 
@@ -24,5 +22,6 @@ async def concrete_mechanism(
         written = parse_mechanism(spec, model)
         return await compute(runtime, lambda: planner.settled(written, model, people, unit_rows))
     most = runtime.settings.samples_max
-    choice = Choice(model, people, unit_rows, Target(read_epsilon(spec), delta), auto_samples(spec, most), most)
+    target, samples = read_auto(spec, delta, most)
+    choice = Choice(model, people, unit_rows, target, samples, most)
     return await compute(runtime, lambda: planner.choose(choice))

@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from app.core.kinds import refuse_wide_budget
+from app.core.kinds import parse_model, refuse_wide_budget
 from app.core.kinds.regression.ball.ball_mean import MeanBall
 from app.core.kinds.regression.ball.ball_regression import RegressionBall
 from app.core.kinds.regression.cost import curvature_bound
-from app.core.kinds.regression.mean_model import parse_mvn_mean
 from app.core.kinds.regression.mechanisms.baps import RegressionBaps
 from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics
 from app.core.privacy import ORDERS
@@ -112,7 +111,7 @@ def mean_ball(people: int, radius: float, precision: float) -> MeanBall:
     columns = parse_columns({"x": {"type": "real", "lower": -1, "upper": 1}})
     spec = {"family": "mvn_mean", "columns": ["x"], "covariance": [[0.5]], "radius": radius,
             "prior": {"precision": precision}}  # fmt: skip
-    return MeanBall(parse_mvn_mean(spec, columns), people, 1.0)
+    return MeanBall(parse_model(spec, columns), people, 1.0)
 
 
 @pytest.mark.parametrize("people", [1, 10, 300])

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Splits = Literal["tree", "chain"]
-SPLITS: tuple[Splits, ...] = ("tree", "chain")
 
 LEAF = -1
 SUCCESS, FAILURE = 0, 1

@@ -3,23 +3,20 @@
 To add a model: a file like `model.py`, a line in REGRESSION_FAMILIES, and its part in the mechanisms that serve it.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from app.core.kinds.kind import Kind
+from app.core.kinds.protocols import Family
 from app.core.kinds.regression import plan
 from app.core.kinds.regression.card import CARD
 from app.core.kinds.regression.estimands import REGRESSION_ESTIMANDS
-from app.core.kinds.regression.mean_model import parse_mvn_mean
+from app.core.kinds.regression.mean_model import MvnMeanModel, build_mvn_mean
 from app.core.kinds.regression.mechanisms import REGRESSION_MECHANISMS, RegressionModel
-from app.core.kinds.regression.model import parse_linear_regression
-from app.core.kinds.regression.precision_model import parse_normal_precision_matrix
-from app.core.schema import Column
+from app.core.kinds.regression.model import LinearRegressionModel, build_linear_regression
+from app.core.kinds.regression.precision_model import NormalPrecisionMatrixModel, build_normal_precision_matrix
 
-REGRESSION_FAMILIES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Column]], RegressionModel]] = {
-    "linear_regression": parse_linear_regression,
-    "mvn_mean": parse_mvn_mean,
-    "normal_precision_matrix": parse_normal_precision_matrix,
+REGRESSION_FAMILIES: dict[str, Family[RegressionModel]] = {
+    "linear_regression": Family(LinearRegressionModel, build_linear_regression),
+    "mvn_mean": Family(MvnMeanModel, build_mvn_mean),
+    "normal_precision_matrix": Family(NormalPrecisionMatrixModel, build_normal_precision_matrix),
 }
 
 REGRESSION = Kind(

@@ -9,22 +9,42 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from app.core.kinds.regression.model import RADIUS_MAX, RADIUS_MIN, read_between, read_prior_precision
+from app.core.kinds.regression.model import LONGEST, RADIUS_MAX, RADIUS_MIN, PrecisionPrior, read_norm_bound
 from app.core.parameters import Parameter
-from app.core.reading import read_number, read_object
-from app.core.schema import Column
-from app.core.statistics.coordinates import COORDINATES_MAX, Coordinate, number_coordinate, read_columns
+from app.core.schema import Column, ColumnNames
+from app.core.specs import Maybe, Spec
+from app.core.statistics.coordinates import COORDINATES_MAX, Coordinate, number_coordinate
 from app.core.statistics.moments import MomentsRequest
 from app.errors import InvalidModel
 
 Array = NDArray[np.float64]
 
 CONDITION_MAX = 1e8
+
+
+class MvnMeanModel(Spec):
+    """The mean of several columns together, normal with known covariance."""
+
+    family: Literal["mvn_mean"] = Field(description="The name of the family.")
+    columns: Annotated[ColumnNames, Field(max_length=COORDINATES_MAX)] = Field(
+        description="Real, integer or binary columns."
+    )
+    covariance: list[Annotated[list[float], Field(min_length=1, max_length=COORDINATES_MAX)]] = Field(
+        min_length=1,
+        max_length=COORDINATES_MAX,
+        description="The known covariance in the units of the columns: a symmetric matrix, row by row.",
+    )
+    prior: PrecisionPrior = Field(default=PrecisionPrior(precision=1.0), description="Of the scaled mean.")
+    radius: float = Field(
+        default=1.0, ge=RADIUS_MIN, le=RADIUS_MAX, description="Of the ball that the scaled mean is restricted to."
+    )
+    norm_bound: Maybe[float] = Field(default=None, gt=0, description=LONGEST)
 
 
 @dataclass(frozen=True)
@@ -78,19 +98,14 @@ class MeanModel:
         }
 
 
-def parse_mvn_mean(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> MeanModel:
-    fields = read_object(
-        "model", spec, required={"family", "columns", "covariance"}, optional={"prior", "radius", "norm_bound"}
-    )
-    coordinates = number_coordinates(fields["columns"], columns)
-    longest = math.sqrt(len(coordinates))
-    norm_bound = read_between("model.norm_bound", fields.get("norm_bound", longest), longest / 1e3, longest * 1e3)
+def build_mvn_mean(spec: MvnMeanModel, columns: Mapping[str, Column]) -> MeanModel:
+    coordinates = number_coordinates(spec.columns, columns)
     model = MeanModel(
         coordinates=coordinates,
-        covariance=_read_covariance(fields["covariance"], len(coordinates)),
-        precision=read_prior_precision(fields),
-        radius=read_between("model.radius", fields.get("radius", 1.0), RADIUS_MIN, RADIUS_MAX),
-        norm_bound=norm_bound,
+        covariance=_symmetric(spec.covariance, len(coordinates)),
+        precision=spec.prior.precision,
+        radius=spec.radius,
+        norm_bound=read_norm_bound(spec.norm_bound, math.sqrt(len(coordinates))),
     )
     values = np.linalg.eigvalsh(model.scaled_covariance)
     if not values[0] * CONDITION_MAX >= max(values[-1], 1 / CONDITION_MAX) or not values[-1] <= CONDITION_MAX:
@@ -100,26 +115,15 @@ def parse_mvn_mean(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Me
     return model
 
 
-def number_coordinates(names: object, columns: Mapping[str, Column]) -> tuple[Coordinate, ...]:
-    found = []
-    for name in read_columns("model.columns", names):
+def number_coordinates(names: list[str], columns: Mapping[str, Column]) -> tuple[Coordinate, ...]:
+    for name in names:
         if name not in columns:
             raise InvalidModel("model.columns", f"names of columns; {name!r} is none")
-        found.append(number_coordinate("model.columns", columns[name]))
-    if len(found) > COORDINATES_MAX:
-        raise InvalidModel("model.columns", f"at most {COORDINATES_MAX} columns")
-    return tuple(found)
+    return tuple(number_coordinate("model.columns", columns[name]) for name in names)
 
 
-def _read_covariance(value: object, size: int) -> tuple[tuple[float, ...], ...]:
-    wanted = f"a symmetric matrix of {size} rows of {size} numbers"
-    if not isinstance(value, list | tuple) or len(value) != size:
-        raise InvalidModel("model.covariance", wanted)
-    rows = []
-    for row in value:
-        if not isinstance(row, list | tuple) or len(row) != size:
-            raise InvalidModel("model.covariance", wanted)
-        rows.append(tuple(read_number("model.covariance", entry) for entry in row))
-    if any(rows[i][j] != rows[j][i] for i in range(size) for j in range(i)):
-        raise InvalidModel("model.covariance", wanted)
-    return tuple(rows)
+def _symmetric(rows: list[list[float]], size: int) -> tuple[tuple[float, ...], ...]:
+    square = len(rows) == size and all(len(row) == size for row in rows)
+    if not square or any(rows[i][j] != rows[j][i] for i in range(size) for j in range(i)):
+        raise InvalidModel("model.covariance", f"a symmetric matrix of {size} rows of {size} numbers")
+    return tuple(tuple(row) for row in rows)

@@ -12,15 +12,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from app.core.parameters import Parameter
-from app.core.reading import read_number, read_object
-from app.core.schema import Column
-from app.core.statistics.coordinates import Coordinate, feature_coordinates, number_coordinate, read_columns
+from app.core.schema import NAME_LENGTH_MAX, Column, ColumnNames
+from app.core.specs import Maybe, Spec
+from app.core.statistics.coordinates import COORDINATES_MAX, Coordinate, feature_coordinates, number_coordinate
 from app.core.statistics.moments import MomentsRequest
 from app.errors import InvalidModel
 
@@ -30,6 +31,39 @@ PRECISION_MIN, PRECISION_MAX = 1e-6, 1e9
 RADIUS_MIN, RADIUS_MAX = 1e-3, 1e3
 SCALED_SD_MIN = 1e-4
 INTERCEPT = "intercept"
+LONGEST = "How long a record may be in scaled units before it is shortened; enough for every record if left out."
+
+
+class PrecisionPrior(Spec):
+    """A normal prior around 0, in units scaled by the columns' bounds."""
+
+    precision: float = Field(ge=PRECISION_MIN, le=PRECISION_MAX, description="One over its variance.")
+
+
+class LinearRegressionModel(Spec):
+    """Coefficients of a linear regression of one column on others."""
+
+    family: Literal["linear_regression"] = Field(description="The name of the family.")
+    target: str = Field(
+        min_length=1, max_length=NAME_LENGTH_MAX, description="The column explained: real, integer or binary."
+    )
+    features: Annotated[ColumnNames, Field(max_length=COORDINATES_MAX)] = Field(
+        description="The columns it is explained by; of a categorical one every level but the first."
+    )
+    intercept: bool = Field(default=True, description="Whether there is a constant term.")
+    noise_sd: float | None = Field(
+        default=None,
+        gt=0,
+        description="The known standard deviation around the line, in the target's units; null: unknown.",
+    )
+    prior: PrecisionPrior = Field(default=PrecisionPrior(precision=1.0), description="Of the scaled coefficients.")
+    radius: Maybe[float] = Field(
+        default=None,
+        ge=RADIUS_MIN,
+        le=RADIUS_MAX,
+        description="Of the ball that scaled coefficients are restricted to; `norm_bound` if left out.",
+    )
+    norm_bound: Maybe[float] = Field(default=None, gt=0, description=LONGEST)
 
 
 @dataclass(frozen=True)
@@ -116,47 +150,40 @@ def norm_bound_default(features: tuple[str, ...], intercept: bool) -> float:
     return math.sqrt(len(features) + intercept)
 
 
-def parse_linear_regression(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> LinearModel:
-    optional = {"intercept", "noise_sd", "prior", "radius", "norm_bound"}
-    fields = read_object("model", spec, required={"family", "target", "features"}, optional=optional)
-    name, features = fields["target"], read_columns("model.features", fields["features"])
-    if not isinstance(name, str) or name not in columns or columns[name].type == "categorical":
+def build_linear_regression(spec: LinearRegressionModel, columns: Mapping[str, Column]) -> LinearModel:
+    name, features = spec.target, tuple(spec.features)
+    if name not in columns or columns[name].type == "categorical":
         raise InvalidModel("model.target", "the name of a real, integer or binary column")
     if name in features:
         raise InvalidModel("model.features", "columns other than the target")
-    intercept = fields.get("intercept", True)
-    if not isinstance(intercept, bool):
-        raise InvalidModel("model.intercept", "true or false")
-    target = number_coordinate("model.target", columns[name], intercept)
-    coordinates = feature_coordinates("model.features", features, columns, intercept)
-    longest = norm_bound_default(features, intercept)
-    norm_bound = read_between("model.norm_bound", fields.get("norm_bound", longest), longest / 1e3, longest * 1e3)
+    target = number_coordinate("model.target", columns[name], spec.intercept)
+    coordinates = feature_coordinates("model.features", features, columns, spec.intercept)
+    norm_bound = read_norm_bound(spec.norm_bound, norm_bound_default(features, spec.intercept))
     return LinearModel(
         target=target,
         features=features,
         coordinates=coordinates,
-        intercept=intercept,
-        noise_sd=_read_sd(fields.get("noise_sd"), target),
-        precision=read_prior_precision(fields),
-        radius=read_between("model.radius", fields.get("radius", norm_bound), RADIUS_MIN, RADIUS_MAX),
+        intercept=spec.intercept,
+        noise_sd=_read_sd(spec.noise_sd, target),
+        precision=spec.prior.precision,
+        radius=check_between("model.radius", spec.radius or norm_bound, RADIUS_MIN, RADIUS_MAX),
         norm_bound=norm_bound,
         levels=tuple((name, columns[name].levels) for name in features if columns[name].type == "categorical"),
     )
 
 
-def _read_sd(value: object, target: Coordinate) -> float | None:
-    if value is None:
+def _read_sd(sd: float | None, target: Coordinate) -> float | None:
+    if sd is None:
         return None
-    return read_between("model.noise_sd", value, SCALED_SD_MIN * target.half_width, 1e3 * target.half_width)
+    return check_between("model.noise_sd", sd, SCALED_SD_MIN * target.half_width, 1e3 * target.half_width)
 
 
-def read_prior_precision(fields: Mapping[str, Any]) -> float:
-    prior = read_object("model.prior", fields.get("prior", {"precision": 1}), required={"precision"}, optional=set())
-    return read_between("model.prior.precision", prior["precision"], PRECISION_MIN, PRECISION_MAX)
+def read_norm_bound(given: float | None, longest: float) -> float:
+    return check_between("model.norm_bound", given or longest, longest / 1e3, longest * 1e3)
 
 
-def read_between(field: str, value: object, lower: float, upper: float) -> float:
-    number = read_number(field, value)
+def check_between(field: str, number: float, lower: float, upper: float) -> float:
+    """For limits that depend on the columns."""
     if not lower <= number <= upper:
         raise InvalidModel(field, f"a number from {lower:g} to {upper:g}")
     return number

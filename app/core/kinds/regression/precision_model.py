@@ -9,23 +9,54 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from app.core.kinds.regression.mean_model import number_coordinates
-from app.core.kinds.regression.model import PRECISION_MAX, PRECISION_MIN, read_between
+from app.core.kinds.regression.model import LONGEST, PRECISION_MAX, PRECISION_MIN, check_between, read_norm_bound
 from app.core.parameters import Parameter
-from app.core.reading import read_object
-from app.core.schema import Column
+from app.core.schema import Column, ColumnNames
+from app.core.specs import Maybe, Spec
 from app.core.statistics.coordinates import Coordinate
 from app.core.statistics.moments import MomentsRequest
-from app.errors import InvalidModel
 
 Array = NDArray[np.float64]
 
 COLUMNS_MAX = 32
+
+
+class WishartPrior(Spec):
+    """Of the precision matrix in units scaled by the columns' bounds."""
+
+    degrees: Maybe[float] = Field(
+        default=None,
+        ge=1,
+        le=PRECISION_MAX,
+        description="Degrees of freedom, at least the number of columns; one more than that if left out.",
+    )
+    scale: Maybe[float] = Field(
+        default=None,
+        ge=PRECISION_MIN,
+        le=PRECISION_MAX,
+        description="One over the mean of a diagonal entry; one over the number of columns if left out.",
+    )
+
+
+class NormalPrecisionMatrixModel(Spec):
+    """The precision matrix of several columns together, normal around the middles of their bounds."""
+
+    family: Literal["normal_precision_matrix"] = Field(description="The name of the family.")
+    columns: Annotated[ColumnNames, Field(max_length=COLUMNS_MAX)] = Field(
+        description="Real, integer or binary columns."
+    )
+    prior: WishartPrior = Field(default=WishartPrior(), description="Of the scaled matrix.")
+    radius: float = Field(
+        ge=1e-3, le=1e9, description="Of the ball, by Frobenius norm, that the scaled matrix is restricted to."
+    )
+    norm_bound: Maybe[float] = Field(default=None, gt=0, description=LONGEST)
 
 
 @dataclass(frozen=True)
@@ -78,18 +109,15 @@ class PrecisionMatrixModel:
         }
 
 
-def parse_normal_precision_matrix(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> PrecisionMatrixModel:
-    fields = read_object("model", spec, required={"family", "columns", "radius"}, optional={"prior", "norm_bound"})
-    coordinates = number_coordinates(fields["columns"], columns)
+def build_normal_precision_matrix(
+    spec: NormalPrecisionMatrixModel, columns: Mapping[str, Column]
+) -> PrecisionMatrixModel:
+    coordinates = number_coordinates(spec.columns, columns)
     d = len(coordinates)
-    if d > COLUMNS_MAX:
-        raise InvalidModel("model.columns", f"at most {COLUMNS_MAX} columns")
-    prior = read_object("model.prior", fields.get("prior", {}), required=set(), optional={"degrees", "scale"})
-    longest = math.sqrt(d)
     return PrecisionMatrixModel(
         coordinates=coordinates,
-        degrees=read_between("model.prior.degrees", prior.get("degrees", d + 1), d, PRECISION_MAX),
-        scale=read_between("model.prior.scale", prior.get("scale", 1 / d), PRECISION_MIN, PRECISION_MAX),
-        radius=read_between("model.radius", fields["radius"], 1e-3, 1e9),
-        norm_bound=read_between("model.norm_bound", fields.get("norm_bound", longest), longest / 1e3, longest * 1e3),
+        degrees=check_between("model.prior.degrees", spec.prior.degrees or float(d + 1), d, PRECISION_MAX),
+        scale=spec.prior.scale or 1 / d,
+        radius=spec.radius,
+        norm_bound=read_norm_bound(spec.norm_bound, math.sqrt(d)),
     )

@@ -12,14 +12,22 @@ by as much as the lowest cell needs, which keeps it. Both are post-processing.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from app.core.kinds.mechanism_fields import check_epsilon, check_samples, read_epsilon, read_samples, refuse_unknown
+from app.core.kinds.mechanism_fields import (
+    FREE_SAMPLES,
+    Epsilon,
+    MechanismSpec,
+    Samples,
+    check_epsilon,
+    check_samples,
+)
 from app.core.kinds.networks.blocks.block_grid import block_grid
 from app.core.kinds.networks.characters import Characters, character_sums, characters, tables_of
 from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, block_shapes
@@ -29,13 +37,26 @@ from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.reading import read_number
 from app.core.statistics.counts import ExactCounts
 from app.errors import InvalidMechanism, InvalidModel
 
 Array = NDArray[np.float64]
 
 T_MAX = 100.0
+
+
+class FourierMechanism(MechanismSpec):
+    """Laplace noise on the characters of a network of binary nodes, so that all its tables agree."""
+
+    kind: Literal["fourier"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+    t: float = Field(
+        default=1.0, ge=0, le=T_MAX, description="Counts are raised so that none is negative, 1 − e^(−t) of the time."
+    )
+    truncate: bool = Field(
+        default=False, description="Set negative counts to 0, which breaks agreement, instead of raising all."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +173,3 @@ def binary_characters(model: NetworkModel) -> Characters:
         if len(node.levels) != 2:
             raise InvalidModel(f"model.nodes.{node.name}", "two levels: `fourier` is for binary nodes")
     return characters(model.network)
-
-
-def parse_network_fourier(spec: Mapping[str, Any]) -> NetworkFourier:
-    refuse_unknown(spec, {"kind", "samples", "epsilon", "t", "truncate"})
-    truncate = spec.get("truncate", False)
-    if not isinstance(truncate, bool):
-        raise InvalidMechanism("mechanism.truncate", "true or false")
-    try:
-        t = read_number("mechanism.t", spec.get("t", 1.0))
-    except InvalidModel:
-        raise InvalidMechanism("mechanism.t", f"a number from 0 to {T_MAX:g}") from None
-    return NetworkFourier(read_samples(spec), read_epsilon(spec), t, truncate)

@@ -4,16 +4,21 @@ T = x, η = log θ − log(1−θ), A = −log(1−θ); even in arcsin √θ, wh
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Literal
 
-from app.core.grids.bernoulli import TRIM_DEFAULT, bernoulli_model
+from pydantic import Field
+
+from app.core.grids.bernoulli import bernoulli_model
 from app.core.grids.natural_model import NaturalModel
-from app.core.kinds.one_parameter.families.family_parts import read_column
-from app.core.reading import read_object
+from app.core.kinds.one_parameter.families.family_parts import ProbabilityModel, read_column
 from app.core.schema import Column
 
 
-def parse_bernoulli(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> NaturalModel:
-    fields = read_object("model", spec, required={"family", "column"}, optional={"prior", "trim"})
-    column = read_column(fields, columns, ("binary",))
-    return bernoulli_model(column.name, fields.get("prior"), fields.get("trim", TRIM_DEFAULT))
+class BernoulliModel(ProbabilityModel):
+    """The probability of yes in a binary column."""
+
+    family: Literal["bernoulli"] = Field(description="The name of the family.")
+
+
+def build_bernoulli(spec: BernoulliModel, columns: Mapping[str, Column]) -> NaturalModel:
+    return bernoulli_model(read_column(spec, columns, ("binary",)).name, spec.prior, spec.trim)

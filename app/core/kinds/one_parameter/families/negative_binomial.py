@@ -5,42 +5,54 @@ T = x clipped, η = log(1−θ), A = −r·log θ; information r/(θ²(1−θ)),
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Literal
 
-from app.core.grids.bernoulli import TRIM_DEFAULT, read_probability_trim
+from pydantic import Field
+
 from app.core.grids.combination import Combination
 from app.core.grids.natural_model import NaturalModel
-from app.core.grids.priors import parse_prior
+from app.core.grids.priors import build_prior
 from app.core.grids.spacing import WAITING
 from app.core.grids.sum_laws import SumLaw
-from app.core.kinds.one_parameter.families.family_parts import bounds_of, read_column, read_positive, whole_statistic
+from app.core.kinds.one_parameter.families.family_parts import (
+    Known,
+    ProbabilityModel,
+    bounds_of,
+    read_column,
+    whole_statistic,
+)
 from app.core.parameters import Parameter
-from app.core.reading import read_object
 from app.core.schema import Column
 from app.errors import InvalidModel
 
 
-def parse_negative_binomial(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> NaturalModel:
-    fields = read_object("model", spec, required={"family", "column", "successes"}, optional={"prior", "trim"})
-    return waiting_time(fields, columns, read_positive("model.successes", fields["successes"]))
+class NegativeBinomialModel(ProbabilityModel):
+    """The probability of success, from an integer column that counts failures before the last of `successes`."""
+
+    family: Literal["negative_binomial"] = Field(description="The name of the family.")
+    successes: Known = Field(description="Successes waited for; need not be whole.")
 
 
-def waiting_time(fields: Mapping[str, Any], columns: Mapping[str, Column], successes: float) -> NaturalModel:
-    column = read_column(fields, columns, ("integer",))
+def build_negative_binomial(spec: NegativeBinomialModel, columns: Mapping[str, Column]) -> NaturalModel:
+    return waiting_time(spec, columns, spec.successes, known=(("successes", spec.successes),))
+
+
+def waiting_time(
+    spec: ProbabilityModel, columns: Mapping[str, Column], successes: float, known: tuple[tuple[str, float], ...] = ()
+) -> NaturalModel:
+    column = read_column(spec, columns, ("integer",))
     if bounds_of(column)[0] != 0:
         raise InvalidModel("model.column", "an integer column with lower bound 0")
-    trim = read_probability_trim(fields.get("trim", TRIM_DEFAULT))
-    known = (("successes", successes),) if fields["family"] == "negative_binomial" else ()
     return NaturalModel(
-        family=fields["family"],
+        family=spec.family,
         statistic=whole_statistic(column),
-        parameter=Parameter("theta", trim, 1 - trim),
+        parameter=Parameter("theta", spec.trim, 1 - spec.trim),
         eta=Combination(complement=Fraction(1)),
         partition=Combination(log=-Fraction(successes)),
         spacing=WAITING,
         information=successes,
-        prior=parse_prior(fields.get("prior"), "probability", {"alpha": 1, "beta": 1}, WAITING),
+        prior=build_prior(spec.prior, WAITING, "beta"),
         sums=SumLaw("negative_binomial", successes),
         known=known,
-        trim=trim,
+        trim=spec.trim,
     )

@@ -6,41 +6,50 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.grids.combination import Combination
 from app.core.grids.natural_model import NaturalModel
-from app.core.grids.priors import parse_prior
+from app.core.grids.priors import LocationPrior, build_prior
 from app.core.grids.spacing import EVEN
 from app.core.grids.sum_laws import SumLaw
 from app.core.kinds.one_parameter.families.family_parts import (
+    ColumnModel,
+    Known,
+    Range,
     bounds_of,
     read_column,
-    read_positive,
     read_trim,
     real_statistic,
 )
-from app.core.reading import read_object
 from app.core.schema import Column
 
 
-def parse_normal_mean(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> NaturalModel:
-    fields = read_object("model", spec, required={"family", "column", "sd"}, optional={"prior", "trim"})
-    column = read_column(fields, columns, ("real", "integer"))
-    sd = read_positive("model.sd", fields["sd"])
+class NormalMeanModel(ColumnModel):
+    """The mean of a normal distribution of known standard deviation."""
+
+    family: Literal["normal_mean"] = Field(description="The name of the family.")
+    prior: LocationPrior | None = Field(default=None, description="null: normal, as wide as the column's bounds.")
+    trim: Range = Field(default=Range(), description="The public range of the mean, inside the column's bounds.")
+    sd: Known = Field(description="The known standard deviation.")
+
+
+def build_normal_mean(spec: NormalMeanModel, columns: Mapping[str, Column]) -> NaturalModel:
+    column = read_column(spec, columns, ("real", "integer"))
     lower, upper = bounds_of(column)
     margin = (upper - lower) / 10
-    precision, origin = 1 / Fraction(sd) ** 2, Fraction(lower)
-    default = {"mean": (lower + upper) / 2, "sd": upper - lower}
+    precision, origin = 1 / Fraction(spec.sd) ** 2, Fraction(lower)
     return NaturalModel(
         family="normal_mean",
         statistic=real_statistic(column, "identity", 0.0, lower, upper),
-        parameter=read_trim(fields.get("trim", {}), "mean", (lower + margin, upper - margin), (lower, upper)),
+        parameter=read_trim(spec.trim, "mean", (lower + margin, upper - margin), (lower, upper)),
         eta=Combination(linear=precision, origin=origin),
         partition=Combination(linear=precision * origin, square=precision / 2, origin=origin),
         spacing=EVEN,
-        information=1 / sd**2,
-        prior=parse_prior(fields.get("prior"), "location", default, EVEN),
-        sums=SumLaw("normal", sd),
-        known=(("sd", sd),),
+        information=1 / spec.sd**2,
+        prior=build_prior(spec.prior, EVEN, "normal", mean=(lower + upper) / 2, sd=upper - lower),
+        sums=SumLaw("normal", spec.sd),
+        known=(("sd", spec.sd),),
     )

@@ -3,21 +3,19 @@
 η = −θ, A = −a·log θ; one record carries information a in log θ, so the grid is even there.
 """
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from app.core.grids.combination import Combination
 from app.core.grids.natural_model import NaturalModel
-from app.core.grids.priors import parse_prior
+from app.core.grids.priors import build_prior
 from app.core.grids.spacing import LOGARITHM
 from app.core.grids.sum_laws import SumLaw
-from app.core.kinds.one_parameter.families.family_parts import RATE_MAX, RATE_MIN, read_trim
+from app.core.kinds.one_parameter.families.family_parts import RATE_MAX, RATE_MIN, RateModel, read_trim
 from app.core.statistics.sums import StatisticRequest
 
 
 def rate_model(
-    fields: Mapping[str, Any],
+    spec: RateModel,
     statistic: StatisticRequest,
     *,
     name: str,
@@ -31,17 +29,17 @@ def rate_model(
     2 % of exponential records are then clipped, 0.2 % on average over the prior, and intervals of a thousand records
     still cover what they say.
     """
-    parameter = read_trim(fields.get("trim", {}), name, typical, (RATE_MIN, RATE_MAX))
+    parameter = read_trim(spec.trim, name, typical, (RATE_MIN, RATE_MAX))
     centre = (parameter.lower * parameter.upper) ** 0.5
     return NaturalModel(
-        family=fields["family"],
+        family=spec.family,
         statistic=statistic,
         parameter=parameter,
         eta=Combination(linear=Fraction(-1)),
         partition=Combination(log=-Fraction(power)),
         spacing=LOGARITHM,
         information=power,
-        prior=parse_prior(fields.get("prior"), "rate", {"shape": 1, "rate": 1 / centre}, LOGARITHM),
+        prior=build_prior(spec.prior, LOGARITHM, "gamma", shape=1.0, rate=1 / centre),
         sums=SumLaw("gamma", power),
         known=known,
     )

@@ -1,18 +1,19 @@
 """Mechanisms on moments: noise on them once, or draws from the ball. A file here and a line below."""
 
-from app.core.kinds.protocols import MechanismParser
+from app.core.kinds.mechanism_fields import BapsMechanism, PlanBapsMechanism
+from app.core.kinds.protocols import MechanismKind
 from app.core.kinds.regression.mechanisms.baps import RegressionBaps
 from app.core.kinds.regression.mechanisms.perturbed_statistics import (
     PerturbedStatistics,
+    PerturbedStatisticsMechanism,
     RegressionModel,
-    parse_perturbed_statistics,
 )
 
 RegressionMechanism = PerturbedStatistics | RegressionBaps
 
-REGRESSION_MECHANISMS: dict[str, MechanismParser[RegressionMechanism]] = {
-    "perturbed_statistics": parse_perturbed_statistics,
-    "baps": RegressionBaps.parse,
+REGRESSION_MECHANISMS: dict[str, MechanismKind[RegressionMechanism]] = {
+    "perturbed_statistics": MechanismKind(PerturbedStatisticsMechanism, PerturbedStatistics),
+    "baps": MechanismKind(BapsMechanism, RegressionBaps, PlanBapsMechanism),
 }
 
 __all__ = [

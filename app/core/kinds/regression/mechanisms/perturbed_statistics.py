@@ -1,14 +1,22 @@
 """`perturbed_statistics`: discrete Gaussian noise on the exact moments, once; then any number of free samples."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from app.core.kinds.mechanism_fields import check_epsilon, check_samples, read_epsilon, read_samples, refuse_unknown
+from app.core.kinds.mechanism_fields import (
+    FREE_SAMPLES,
+    Epsilon,
+    MechanismSpec,
+    Samples,
+    check_epsilon,
+    check_samples,
+)
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.perturbed.perturbed_linear import PerturbedLinear
@@ -33,6 +41,15 @@ from app.core.statistics.moments import ExactMoments
 from app.errors import InvalidMechanism
 
 RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel
+
+
+class PerturbedStatisticsMechanism(MechanismSpec):
+    """Gaussian noise on the moments of the columns, once; then samples of the posterior given those."""
+
+    kind: Literal["perturbed_statistics"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The ε of the whole release, at `delta`.")
+    delta: float = Field(ge=DELTA_MIN, le=DELTA_MAX, description="The δ at which the release costs `epsilon`.")
 
 
 class Perturbation(Protocol):
@@ -110,11 +127,3 @@ def perturbation_of(model: RegressionModel, people: int, unit_rows: int) -> Pert
     if isinstance(model, MeanModel):
         return PerturbedMean(model, people)
     return PerturbedPrecision(model, people)
-
-
-def parse_perturbed_statistics(spec: Mapping[str, Any]) -> PerturbedStatistics:
-    refuse_unknown(spec, {"kind", "samples", "epsilon", "delta"})
-    delta = spec.get("delta")
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
-        raise InvalidMechanism("mechanism.delta", f"a number from {DELTA_MIN:g} to {DELTA_MAX:g}")
-    return PerturbedStatistics(read_samples(spec), read_epsilon(spec), float(delta))
