@@ -24,6 +24,10 @@ pytest_plugins = ["tests.empty_home", "tests.random_order"]
 settings.register_profile("postern", derandomize=True, deadline=None)
 settings.load_profile("postern")
 
+POSTGRES_DEEP = pytest.mark.parametrize(
+    "backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)], indirect=True
+)
+"""For what the choice of servers can hardly change: `make test-deep` tries it on both."""
 _EMBEDDED = "SQLite with the in-process cache"
 _EVERYTHING_BUT_DEEP = "not deep"
 
@@ -130,9 +134,9 @@ def _servers(request: pytest.FixtureRequest) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What is shared lives on an event loop as old as itself, and so does a test that uses it."""
     for item in items:
-        if isinstance(item, pytest.Function) and "shared_backend" in item.fixturenames:
-            if inspect.iscoroutinefunction(item.function):
-                item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+        shared = isinstance(item, pytest.Function) and "shared_backend" in item.fixturenames
+        if shared and inspect.iscoroutinefunction(item.function):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.fixture

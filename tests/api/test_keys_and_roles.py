@@ -1,7 +1,6 @@
 """Who gets in, who does not, and what they are told."""
 
 import asyncio
-import time
 from dataclasses import replace
 
 import pytest
@@ -123,8 +122,9 @@ async def test_a_revoked_key_stops_within_a_second(service: Service):
     service.tokens["mallory"] = made["token"]
     await service.expect(200, "mallory", "GET", "/me")
     await service.expect(204, "steward", "DELETE", f"/keys/{made['id']}")
-    deadline = time.monotonic() + 1.0
-    while (await service.call("mallory", "GET", "/me")).status_code == 200 and time.monotonic() < deadline:
+    for _ in range(50):
+        if (await service.call("mallory", "GET", "/me")).status_code != 200:
+            break
         await asyncio.sleep(0.02)
     refused = await service.expect(401, "mallory", "GET", "/me")
     assert refused["code"] == "key_revoked"

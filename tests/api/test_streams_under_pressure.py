@@ -21,6 +21,7 @@ from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import watch_rights
 from tests.api.streamed_call import StreamedCall, watched_loop
 from tests.api.test_batches import FREE_SAMPLES, near_the_limit
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import QUESTION, Person, World, over_http
 
 LINES = "application/x-ndjson"
@@ -44,7 +45,7 @@ def application(runtime: Runtime, body_bytes_max: int = 32 * 1024**2) -> ASGIApp
     return app
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture
 def _like_a_server() -> Iterator[None]:
     """The collector does not look through all that the tests have imported, as it does not in a server."""
     spare_the_collector()
@@ -117,6 +118,7 @@ async def test_a_stream_ends_with_the_right_to_its_samples(world: World):
     await watching
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("accept", [LINES, "application/json"])
 async def test_work_for_a_caller_who_left_stops(world: World, accept: str):
     release = await world.published(await world.dataset(), mechanism=FREE_SAMPLES)
@@ -135,6 +137,7 @@ async def test_work_for_a_caller_who_left_stops(world: World, accept: str):
     assert len(call.lines) < len(queries)
 
 
+@POSTGRES_DEEP
 async def test_a_caller_who_does_not_read_is_not_answered_ahead(world: World):
     """What waits to be sent is one piece; nothing else is prepared until it is taken."""
     release = await world.published(await world.dataset(), mechanism=FREE_SAMPLES)
@@ -148,6 +151,8 @@ async def test_a_caller_who_does_not_read_is_not_answered_ahead(world: World):
 
 
 @pytest.mark.parametrize("count", [20_000, pytest.param(QUESTIONS_PER_STREAM_MAX, marks=pytest.mark.deep)])
+@POSTGRES_DEEP
+@pytest.mark.usefixtures("_like_a_server")
 async def test_tens_of_thousands_of_questions_stream_in_bounded_memory_beside_other_callers(
     world: World, count: int, record_property: Any
 ):
@@ -178,6 +183,8 @@ async def test_tens_of_thousands_of_questions_stream_in_bounded_memory_beside_ot
     assert sorted(waits)[len(waits) // 2] < LAG_S_MAX
 
 
+@POSTGRES_DEEP
+@pytest.mark.usefixtures("_like_a_server")
 async def test_a_hostile_batch_keeps_nobody_waiting(world: World, record_property: Any):
     """As many large questions as a document takes, from two readers; a third asks small and large ones meanwhile."""
     dataset = await world.dataset()
@@ -209,6 +216,7 @@ async def test_a_hostile_batch_keeps_nobody_waiting(world: World, record_propert
     assert max(waits) < 5.0
 
 
+@POSTGRES_DEEP
 async def test_one_reader_s_line_has_an_end_and_others_do_not_stand_in_it(world: World):
     dataset = await world.dataset()
     release = await world.published(dataset, mechanism=FREE_SAMPLES)
@@ -231,6 +239,8 @@ async def test_one_reader_s_line_has_an_end_and_others_do_not_stand_in_it(world:
     assert len(world.runtime.answers) == 0
 
 
+@POSTGRES_DEEP
+@pytest.mark.usefixtures("_like_a_server")
 async def test_a_question_that_takes_long_to_read_does_not_hold_up_the_loop(world: World, record_property: Any):
     """A hundred actions of a thousand characters: a fifth of a second to compile."""
     release = await world.published(await world.dataset())
