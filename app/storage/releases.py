@@ -59,8 +59,7 @@ async def get_release(connection: AsyncConnection, release_id: str) -> Release |
 async def page_releases(
     connection: AsyncConnection,
     *,
-    datasets: Collection[str] | None = None,
-    status: str | None = None,
+    datasets: Collection[str] | None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[Release]:
@@ -68,8 +67,6 @@ async def page_releases(
     statement = select(releases)
     if datasets is not None:
         statement = statement.where(releases.c.dataset_id.in_(sorted(datasets)))
-    if status is not None:
-        statement = statement.where(releases.c.status == status)
     statement = newest_first(statement, releases.c.created_us, releases.c.id, cursor, limit)
     found = [_record(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.created_us, item.id))

@@ -7,7 +7,7 @@ links it to the final one, which the file system lets exactly one do. Earlier pu
 
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,14 +35,14 @@ def load_keys(folder: Path, secret: str | None, verifying: Sequence[str] = ()) -
     return Keys(signing, Keyring([signing.public, *earlier]))
 
 
-def read_or_make_secret(folder: Path, new: Callable[[], str] = lambda: secrets.token_hex(32)) -> str:
+def read_or_make_secret(folder: Path) -> str:
     """Whoever links first decides; everybody, the winner included, then reads what is there."""
     path = folder / KEY_FILE
     with suppress(FileNotFoundError):
         return _checked(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     candidate = folder / f".{KEY_FILE}.{secrets.token_hex(8)}"
-    _write_private(candidate, new() + "\n")
+    _write_private(candidate, secrets.token_hex(32) + "\n")
     try:
         with suppress(FileExistsError):
             os.link(candidate, path)
