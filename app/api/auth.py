@@ -95,5 +95,4 @@ def _forbidden(*roles: str) -> Forbidden:
 AnyKey = Annotated[AnyPrincipal, Depends(read_principal)]
 StewardKey = Annotated[Steward, Depends(read_steward)]
 AnalystKey = Annotated[Analyst, Depends(read_analyst)]
-ReaderKey = Annotated[Reader, Depends(read_reader)]
 OverseerKey = Annotated[Overseer, Depends(read_overseer)]
