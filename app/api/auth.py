@@ -14,12 +14,12 @@ from app.api.runtime import runtime_of
 from app.errors import Forbidden, Unauthenticated
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
 from app.services.rate_limits import RateLimits, address_of
-from app.services.verify_key import verify_key
+from app.services.verify_key import TOKEN, verify_key
 
 HEAVY = frozenset({"plan_release", "verify_ledger"})
 """Operations that compute much and charge nothing: a smaller limit of their own."""
 
-_BEARER = re.compile(r"bearer +(pstn_[a-z2-7]{16}_[A-Za-z0-9_-]{43})", re.IGNORECASE)
+_BEARER = re.compile(rf"bearer +({TOKEN.pattern})", re.IGNORECASE)
 
 
 def bearer_token(request: Request) -> str | None:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.services.views import Page
+from app.storage.paging import Page
 
 
 def page_headers(request: Request, page: Page[Any]) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from app.services.principals import Steward
 from app.services.runtime import Runtime
-from app.services.views import Page, PrincipalView
+from app.services.views import PrincipalView
+from app.storage.paging import Page
 from app.storage.principals import page_principals
 
 

@@ -8,10 +8,11 @@ from app.services.principals import AnyPrincipal
 from app.services.runtime import Runtime
 from app.services.stored_costs import cost_from_json
 from app.services.stored_models import parameters_json, stored_model
-from app.services.views import Page, ReleaseView
+from app.services.views import ReleaseView
 from app.services.visibility import find_release, visible_datasets
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
+from app.storage.paging import Page
 from app.storage.releases import Release
 
 

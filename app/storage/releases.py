@@ -18,6 +18,7 @@ from app.storage.paging import Page, newest_first, page_of
 from app.storage.tables import releases
 
 NOBODY = "given back"
+_DONE: dict[str, Any] = {"stage": "done", "lease_token": None, "lease_until_us": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +118,12 @@ async def enter_stage(connection: AsyncConnection, release_id: str, token: str, 
 
 
 async def publish(connection: AsyncConnection, release_id: str, token: str, at_us: int) -> bool:
-    return await _change(
-        connection,
-        release_id,
-        token,
-        status="published",
-        stage="done",
-        published_us=at_us,
-        lease_token=None,
-        lease_until_us=None,
-    )
+    return await _change(connection, release_id, token, status="published", published_us=at_us, **_DONE)
 
 
 async def withdraw(connection: AsyncConnection, release_id: str, token: str, reason: str) -> bool:
     """`reason` is a code for the steward and must not depend on the data."""
-    return await _change(
-        connection,
-        release_id,
-        token,
-        status="withdrawn",
-        stage="done",
-        reason=reason,
-        lease_token=None,
-        lease_until_us=None,
-    )
+    return await _change(connection, release_id, token, status="withdrawn", reason=reason, **_DONE)
 
 
 async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple[Release, ...]:
@@ -148,7 +131,7 @@ async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple
     statement = (
         update(releases)
         .where(releases.c.status == "pending")
-        .values(status="withdrawn", stage="done", reason=reason, lease_token=None, lease_until_us=None)
+        .values(status="withdrawn", reason=reason, **_DONE)
         .returning(*releases.c)
     )
     return tuple(_record(row) for row in await connection.execute(statement))

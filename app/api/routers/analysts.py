@@ -16,7 +16,7 @@ from app.services.create_key import create_key
 from app.services.create_principal import create_principal
 from app.services.list_keys import list_keys
 from app.services.list_principals import list_principals
-from app.services.views import Page
+from app.storage.paging import Page
 
 router = APIRouter(prefix="/v1", tags=["analysts"])
 

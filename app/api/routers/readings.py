@@ -19,7 +19,7 @@ from app.services.exports import FORMATS
 from app.services.exports.draws import PARAMETERS_NAMED_MAX
 from app.services.read_density import BINS_MAX, Kind, read_density
 from app.services.read_summary import read_summary
-from app.services.views import Page
+from app.storage.paging import Page
 
 router = APIRouter(prefix="/v1", tags=["readings"])
 
