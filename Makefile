@@ -25,7 +25,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-fast test-faults lint format types openapi openapi-drift bench check lock clean
+.PHONY: help setup run test test-fast test-deep test-faults lint format types openapi openapi-drift bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,26 +35,39 @@ setup: $(VENV)/.installed-dev ## Install everything needed to develop into .venv
 run: $(VENV)/.installed ## Serve the demo on this machine (ARGS="--port 9000" adds options)
 	@exec $(BIN)/postern serve --demo $(ARGS)
 
-test: setup ## Run the whole suite, on SQLite and on throw-away PostgreSQL and Redis (ARGS adds options)
-	$(BIN)/pytest -n 2 -q $(ARGS)
+# Nothing an earlier run left behind is read: no cache here, and an empty home (tests/empty_home.py). The order of tests
+# is random, its seed is printed; one worker gets a contiguous half of it, and takes over from the other when it is done.
+PYTEST = $(if $(call given,DATE),tests/at_date "$(DATE)") $(BIN)/pytest -n 2 --dist worksteal -q -p no:cacheprovider \
+  $(if $(call given,SEED),--order-seed $(SEED))
+# Said to make itself: variables of these names in somebody's shell mean something else.
+given = $(findstring command line,$(origin $1))
 
-test-fast: setup ## Run the suite without the tests marked slow
-	$(BIN)/pytest -n 2 -q -m "not slow" $(ARGS)
+test: setup ## Run the suite on SQLite and on throw-away PostgreSQL and Redis (SEED=7 repeats an order; ARGS adds options)
+	$(PYTEST) $(ARGS)
 
-test-faults: setup ## Play 200 rounds of faults and 1,000 sequences an engine (FAULT_SEED=7 repeats a run; ARGS adds options)
+test-fast: setup ## Run what is worth running while writing, in under 90 seconds
+	$(PYTEST) -m "not slow and not deep" $(ARGS)
+
+test-deep: setup ## Run what make test only samples: exhaustive versions, 200 rounds of faults, 1,000 sequences an engine
+test-faults: setup ## Run the faults of test-deep alone (FAULT_SEED=7 repeats a run; ARGS adds options)
+test-deep: MARKS := deep or faults
+test-faults: MARKS := faults
+test-deep test-faults:
 	@seed=$${FAULT_SEED:-$$(date +%s)}; echo "FAULT_SEED=$$seed"; \
 	POSTERN_FAULT_ROUNDS=$${POSTERN_FAULT_ROUNDS:-200} POSTERN_FAULT_SEED=$$seed \
 	POSTERN_FAULT_SEQUENCES=$${POSTERN_FAULT_SEQUENCES:-1000} \
-	$(BIN)/pytest -n 2 -q -rP tests/faults tests/end_to_end/test_charges_from_eight_processes.py $(ARGS)
+	$(PYTEST) -rP -m "$(MARKS)" $(ARGS)
 
 lint: setup ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python client/write_blocking.py --check
 	$(BIN)/lint-imports
 
-format: setup ## Rewrite the code in house format
+format: setup ## Rewrite the code in house format, and the blocking client from the asyncio one
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	$(BIN)/python client/write_blocking.py
 
 types: setup ## Check types (mypy --strict)
 	$(BIN)/mypy
@@ -81,7 +94,7 @@ lock: $(VENV)/.bootstrapped ## Pin dependencies again (UPGRADE=--upgrade for new
 	printf 'editables\nhatchling\nuv\n' | $(COMPILE) - -c requirements-dev.lock -o requirements-build.lock
 
 clean: ## Remove the virtual environment and caches; data in .postern stays
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
+	rm -rf $(VENV) dist build client/dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.home:

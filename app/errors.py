@@ -65,9 +65,9 @@ class InvalidInput(PosternError):
 
     code = "invalid_request"
 
-    def __init__(self, field: str, expected: str, **facts: Any) -> None:
+    def __init__(self, field: str, expected: str, *more: FieldProblem, **facts: Any) -> None:
         super().__init__(f"{field}: expected {expected}", **facts)
-        self.problems: Sequence[FieldProblem] = (FieldProblem(field, expected),)
+        self.problems: Sequence[FieldProblem] = (FieldProblem(field, expected), *more)
 
 
 class MalformedBody(InvalidInput):
@@ -78,9 +78,8 @@ class InvalidRequest(InvalidInput):
     """Several fields at once."""
 
     def __init__(self, problems: Sequence[FieldProblem]) -> None:
-        first = problems[0]
-        super().__init__(first.field, first.expected)
-        self.problems = tuple(problems)
+        first, *more = problems
+        super().__init__(first.field, first.expected, *more)
 
 
 class InvalidSchema(InvalidInput):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from app.services.runtime import Runtime
+    from app.services.runtime.runtime import Runtime
     from app.settings import Settings
 
 FACTORY = "app.main:create_app"
@@ -53,13 +53,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Runtime]:
     """Services open, the remains of a crash resolved, background work going; all of it stopped on the way out."""
-    from app.services.failpoints import arm_from
-    from app.services.recover import recover_on_start
-    from app.services.run_worker import run_worker
-    from app.services.runtime import open_runtime
-    from app.services.sweep_replies import sweep_replies
-    from app.services.watch_ledger import watch_ledger
-    from app.services.watch_rights import watch_rights
+    from app.services.ledger import recover_on_start, watch_ledger
+    from app.services.releases import run_worker
+    from app.services.runtime.failpoints import arm_from
+    from app.services.runtime.runtime import open_runtime
+    from app.services.runtime.sweep_replies import sweep_replies
+    from app.services.runtime.watch_rights import watch_rights
     from app.storage.migrate import upgrade
 
     arm_from(os.environ)

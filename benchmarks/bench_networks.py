@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from app.core.networks.elimination_order import plan_elimination, relevant_nodes
-from app.core.networks.evidence import CompiledLaw, compile_law
+from app.core.kinds.networks.evidence.compiled import CompiledLaw, compile_law
+from app.core.kinds.networks.evidence.elimination_order import plan_elimination, relevant_nodes
 from benchmarks.published import machine, publish, quartiles, spread, table
 from tests.core.networks.network_cases import Array, clinical_network, draw_samples, leaves
 from tests.core.networks.pgmpy_peer import pgmpy_engine, pgmpy_law

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.networks.accuracy import simulated_rows
-from app.core.networks.model import NetworkModel
-from app.core.networks.parsing import parse_network
+from app.core.kinds import parse_model
+from app.core.kinds.networks.accuracy import simulated_rows
+from app.core.kinds.networks.model import NetworkModel
 from app.core.schema import parse_columns
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ def clinic_model() -> NetworkModel:
     """Through the parser of the service, with its default prior (uniform) and trim."""
     columns = parse_columns({name: {"type": "binary"} for name in TABLES})
     nodes = {name: {"parents": list(parents)} for name, (parents, _) in TABLES.items()}
-    return parse_network({"family": "network", "nodes": nodes}, columns)
+    return parse_model({"family": "network", "nodes": nodes}, columns)
 
 
 def true_tables(model: NetworkModel, shift: float = 0.0) -> Array:

@@ -9,8 +9,9 @@ import sys
 import time
 from typing import Any
 
-from app.core.families import FAMILIES, parse_model
-from app.core.mechanisms import Baps
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.mechanisms import Baps
 from app.core.schema import parse_columns
 
 SAMPLES = 10

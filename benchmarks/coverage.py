@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.core.mechanisms.noise_aware import noise_scale
+from app.core.noise.discrete_laplace import noise_scale
 from tests.statistical.noisy_sums import ROWS, covers, discrete_laplace, lattice_sums, noisy_likelihoods, prior_draws
 
 DATASETS = 2_000

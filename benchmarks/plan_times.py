@@ -7,7 +7,8 @@ Nothing is cached and imports are warm. The bar is 500 ms to 10⁷ people and 2 
 import sys
 import time
 
-from app.core.families import FAMILIES, parse_model
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.schema import parse_columns
 from benchmarks.cost_table import PEOPLE, ROWS

@@ -11,12 +11,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.decisions import Question, SampleSet, answer_question, compile_question
-from app.core.mechanisms.calibration import Target
-from app.core.networks.comparison import NetworkAlternative, network_alternatives
-from app.core.networks.counts import count_records
-from app.core.networks.mechanisms import NetworkMechanism
-from app.core.networks.model import NetworkModel
+from app.core.decisions import Question, SampleSet, answer_question
+from app.core.kinds import compile_question
+from app.core.kinds.networks.comparison import NetworkAlternative, network_alternatives
+from app.core.kinds.networks.mechanisms import NetworkMechanism
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import count_records
+from app.core.privacy.targets import Target
 from benchmarks.adaptive_analyst import Asked
 from benchmarks.clinic_network import Literal, People, clinic_model
 

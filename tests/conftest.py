@@ -18,10 +18,13 @@ from tests.servers.database_lot import DatabaseLot
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
 
+pytest_plugins = ["tests.empty_home", "tests.random_order"]
+
 settings.register_profile("postern", derandomize=True, deadline=None)
 settings.load_profile("postern")
 
 _EMBEDDED = "SQLite with the in-process cache"
+_EVERYTHING_BUT_DEEP = "not deep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ def _passed_by_backend(reporter: pytest.TerminalReporter) -> dict[str, int]:
 
 def _whole_suite(config: pytest.Config) -> bool:
     chosen = config.option
-    if chosen.keyword or chosen.markexpr or chosen.collectonly or getattr(chosen, "lf", False):
+    some = chosen.keyword or chosen.markexpr not in ("", _EVERYTHING_BUT_DEEP)
+    if some or chosen.collectonly or getattr(chosen, "lf", False):
         return False
     root = config.rootpath
     return {(root / argument).resolve() for argument in config.args} <= {root, root / "tests"}

@@ -10,11 +10,12 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from app.api.middleware.envelope import RATE_LIMIT
-from app.api.runtime import runtime_of
+from app.api.parameters import runtime_of
 from app.errors import Forbidden, Unauthenticated
+from app.services.people import verify_key
+from app.services.people.verify_key import TOKEN
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
-from app.services.rate_limits import RateLimits, address_of
-from app.services.verify_key import TOKEN, verify_key
+from app.services.runtime.rate_limits import RateLimits, address_of
 
 HEAVY = frozenset({"plan_release", "verify_ledger"})
 """Operations that compute much and charge nothing: a smaller limit of their own."""

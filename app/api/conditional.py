@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.services.warm_memory import ReadyBody
+from app.services.runtime.warm_cache import ReadyBody
 
 VARY = "Authorization, Accept, Accept-Encoding"
 GZIP = "gzip"

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.paced_send import STALL_S_MAX, PacedSend, TooSlow
 from app.errors import PosternError
-from app.services.export_samples import BuiltFile
+from app.services.reading.export_samples import BuiltFile
 
 PIECE_BYTES = 256 * 1024
 GZIP_LEVEL = 1

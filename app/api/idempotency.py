@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from app.api.auth import bearer_token
-from app.api.runtime import runtime_of
-from app.services.idempotency import Once, Reply, input_hash, perform_once
+from app.api.parameters import runtime_of
 from app.services.principals import AnyPrincipal
+from app.services.runtime.idempotency import Once, Reply, input_hash, perform_once
 
 T = TypeVar("T")
 

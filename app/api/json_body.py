@@ -15,8 +15,17 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from app.api.validation import PROBLEMS_MAX, field_problems, place
-from app.errors import FieldProblem, InvalidRequest, MalformedBody, UnsupportedFormat
+from app.core.specs import PROBLEMS_MAX, field_problems, place
+from app.errors import (
+    FieldProblem,
+    InvalidInput,
+    InvalidMechanism,
+    InvalidModel,
+    InvalidRequest,
+    InvalidSchema,
+    MalformedBody,
+    UnsupportedFormat,
+)
 
 DEPTH_MAX = 32
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
@@ -25,6 +34,15 @@ _REMEMBERED_MAX = 4_096
 _SHORT_BYTES_MAX = 4_096
 _ON_LOOP_BYTES_MAX = 16_384
 _TOO_LARGE = INTEGER_MAX + 1
+
+_REFUSALS: dict[str, type[InvalidInput]] = {
+    "columns": InvalidSchema,
+    "mechanism": InvalidMechanism,
+    "model": InvalidModel,
+    "privacy_unit": InvalidSchema,
+    "source": InvalidSchema,
+}
+"""What is wrong inside one of these is refused as whoever reads it would."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -208,8 +226,11 @@ def validate(body: Any, model: type[M]) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-    raise InvalidRequest(field_problems(found))
+        found = field_problems(error.errors(include_url=False, include_input=False), described=model)
+    part, inside, _ = found[0].field.partition(".")
+    if inside and part in _REFUSALS:
+        raise _REFUSALS[part](found[0].field, found[0].expected, *found[1:])
+    raise InvalidRequest(found)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

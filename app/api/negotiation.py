@@ -2,7 +2,7 @@
 
 from app.api.conditional import weighted
 from app.errors import InvalidInput, NotAcceptable
-from app.services.exports import FORMATS
+from app.services.reading.exports import FORMATS
 
 DEFAULT = "json"
 MEDIA_TYPES = {name: each.media_type.partition(";")[0] for name, each in FORMATS.items()}

@@ -4,6 +4,10 @@ import re
 from typing import Annotated
 
 from fastapi import Header, Path, Query
+from starlette.requests import Request
+
+from app.errors import Unavailable
+from app.services.runtime.runtime import Runtime
 
 _ID = r"^[A-Za-z0-9_-]{1,64}$"
 SANE_ID = re.compile(_ID)
@@ -39,3 +43,10 @@ IfNoneMatch = Annotated[
     Header(alias="If-None-Match", max_length=1000, description="The `ETag` of the copy you hold; unchanged: 304."),
 ]
 LIMIT_DEFAULT = 50
+
+
+def runtime_of(request: Request) -> Runtime:
+    runtime = getattr(request.app.state, "runtime", None)
+    if not isinstance(runtime, Runtime):
+        raise Unavailable("the service is starting or stopping")
+    return runtime

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from app.api.schemas.shapes import rfc3339
-from app.api.validation import field_problems
+from app.core.specs import field_problems
 from app.errors import (
     InvalidInput,
     InvalidRows,

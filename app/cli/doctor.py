@@ -92,9 +92,9 @@ def _data_directory(settings: Settings) -> Finding:
 
 
 def _services(settings: Settings) -> Iterator[Finding]:
-    from app.services.check_readiness import check_readiness
-    from app.services.ledger_trust import look
-    from app.services.runtime import open_runtime
+    from app.services.ledger.ledger_trust import look
+    from app.services.runtime.check_readiness import check_readiness
+    from app.services.runtime.runtime import open_runtime
 
     async def checks() -> dict[str, dict[str, object]]:
         runtime = await open_runtime(settings)

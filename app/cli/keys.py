@@ -11,7 +11,7 @@ import typer
 from app.cli.session import with_runtime
 
 if TYPE_CHECKING:
-    from app.services.runtime import Runtime
+    from app.services.runtime.runtime import Runtime
 
 app = typer.Typer(help="Create and revoke keys.", no_args_is_help=True, rich_markup_mode=None)
 _DAY_US = 86_400_000_000
@@ -31,8 +31,7 @@ def create(
     expires_days: Annotated[int | None, typer.Option(min=1, max=36_500, help="Days until it expires.")] = None,
 ) -> None:
     """Create a person with a key and print the key alone on standard output. It cannot be shown again."""
-    from app.services.create_key import create_key
-    from app.services.create_principal import create_principal
+    from app.services.people import create_key, create_principal
 
     async def work(runtime: Runtime) -> str | None:
         principal = await create_principal(runtime, role=role.value, name=name, created_by=None)
@@ -51,7 +50,7 @@ def add(
     expires_days: Annotated[int | None, typer.Option(min=1, max=36_500, help="Days until it expires.")] = None,
 ) -> None:
     """Give a person another key, say after a lost one, and print it alone on standard output."""
-    from app.services.create_key import create_key
+    from app.services.people import create_key
 
     async def work(runtime: Runtime) -> str | None:
         key = await create_key(
@@ -65,7 +64,7 @@ def add(
 @app.command("revoke")
 def revoke(key_id: Annotated[str, typer.Argument(help="The middle part of the token, or the token itself.")]) -> None:
     """Revoke a key. Every worker refuses it within a second."""
-    from app.services.revoke_key import revoke_key
+    from app.services.people import revoke_key
 
     identifier = key_id.split("_", 2)[1] if key_id.startswith("pstn_") and key_id.count("_") >= 2 else key_id
 

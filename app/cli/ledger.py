@@ -19,7 +19,7 @@ from app.cli.wiring import wiring_of
 if TYPE_CHECKING:
     from app.ledger.recost import Recost
     from app.ledger.signed_head import Act
-    from app.services.runtime import Runtime
+    from app.services.runtime.runtime import Runtime
     from app.services.views import LedgerHeadView, VerificationView
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ def head() -> None:
     """Print the signed head of the chain. Keep it elsewhere: a ledger cut short cannot produce it again."""
 
     async def work(runtime: Runtime) -> LedgerHeadView:
-        from app.services.read_ledger import read_head
+        from app.services.ledger import read_head
 
         return await read_head(runtime)
 
@@ -58,7 +58,7 @@ def verify(
         return
 
     async def work(runtime: Runtime) -> VerificationView:
-        from app.services.verify_ledger import verify_ledger
+        from app.services.ledger import verify_ledger
 
         return await verify_ledger(runtime)
 
@@ -73,7 +73,7 @@ def export(
     output: Annotated[Path | None, typer.Option(help="A file; standard output if not given.")] = None,
 ) -> None:
     """Write the whole ledger as lines of JSON, with its signed head last. Holds no rows and no samples."""
-    from app.services.export_ledger import export_ledger
+    from app.services.ledger import export_ledger
 
     def write_to(file: BinaryIO) -> None:
         async def work(runtime: Runtime) -> None:
@@ -109,7 +109,7 @@ def accept(
     """Go on from the database's head although it is not the one known from before. Read docs/ledger.md first."""
 
     async def work(runtime: Runtime) -> Act:
-        from app.services.accept_head import accept_head
+        from app.services.ledger import accept_head
 
         return await accept_head(runtime, head=head, actor=by or getpass.getuser(), reason=reason)
 
@@ -128,11 +128,10 @@ def rotate(
     wiring_of(context).configure_logs(Settings())
 
     async def work(runtime: Runtime) -> str:
-        from app.services.rotate_key import rotate_key
-        from app.services.watch_ledger import check_ledger_on_start
+        from app.services.ledger import check_ledger_on_start, rotate_signing_key
 
         await check_ledger_on_start(runtime)
-        return await rotate_key(runtime, reason=reason)
+        return await rotate_signing_key(runtime, reason=reason)
 
     print_json({"key_id": with_runtime(work)})
 
@@ -180,7 +179,7 @@ def _recost_offline(name: str) -> tuple[dict[str, int], list[Recost]]:
 
 def _recost_here() -> tuple[dict[str, int], list[Recost]]:
     async def work(runtime: Runtime) -> tuple[dict[str, int], list[Recost]]:
-        from app.services.export_ledger import recost_ledger
+        from app.services.ledger import recost_ledger
 
         recoster, found = await recost_ledger(runtime)
         return {str(name): count for name, count in recoster.counts.items()}, found

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from app.cli import doctor, keys, ledger, migrate, network, openapi, plan, query, release, samples, serve, worker
+from app.cli import doctor, keys, ledger, network, operations, plan, query, release, samples, serve, worker
 from app.cli.wiring import Wiring
 from app.errors import InvalidInput, PosternError
 
@@ -18,14 +18,14 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
-app.command("migrate")(migrate.migrate)
+app.command("migrate")(operations.migrate)
 app.command("plan")(plan.plan)
 app.command("network")(network.network)
 app.command("release")(release.release)
 app.command("query")(query.query)
 app.command("samples")(samples.samples)
 app.command("doctor")(doctor.doctor)
-app.command("openapi")(openapi.openapi)
+app.command("openapi")(operations.openapi)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 

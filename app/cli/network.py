@@ -23,8 +23,8 @@ def network(
 
 
 def _imported(file: str, strength: float) -> dict[str, Any]:
-    from app.core.networks.bif import network_from_bif
-    from app.core.networks.network_json import network_from_json
+    from app.core.kinds.networks.exchange.bif import network_from_bif
+    from app.core.kinds.networks.exchange.network_json import network_from_json
 
     if file.lower().endswith(".json"):
         found = network_from_json(read_json_file(file), strength, "file").network

@@ -10,7 +10,7 @@ from app.cli.json_files import print_json, read_json_file
 from app.cli.session import with_runtime
 
 if TYPE_CHECKING:
-    from app.services.runtime import Runtime
+    from app.services.runtime.runtime import Runtime
 
 
 def plan(
@@ -20,7 +20,7 @@ def plan(
     spec = read_json_file(file)
 
     async def work(runtime: Runtime) -> dict[str, Any]:
-        from app.services.plan_release import plan_release
+        from app.services.plans import plan_release
 
         return await plan_release(runtime, spec=spec)
 

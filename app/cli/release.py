@@ -1,6 +1,5 @@
 """`postern release`: ask a running service for a release."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -19,13 +18,11 @@ def release(
 ) -> None:
     """Request a release (POSTERN_URL, POSTERN_KEY of a steward) and print it."""
     from postern.client import WaitedTooLong
-    from postern.client.call import encode
     from postern.client.calls import readers, stewards
 
     body = read_json_file(file)
     with remote_client() as client:
-        described = stewards.request_release(dataset, {}, {}, force=False, idempotency_key=idempotency_key)
-        facts = client.send(replace(described, body=encode(body)))
+        facts = client.send(stewards.request_release(dataset, body, idempotency_key))
         if wait_s > 0:
             try:
                 client.wait(facts, wait_s)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from app.errors import Unavailable
 
 if TYPE_CHECKING:
-    from app.services.runtime import Runtime
+    from app.services.runtime.runtime import Runtime
     from app.settings import Settings
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
     """Open the services, do the work, close them. The database is prepared as `serve` would prepare it."""
-    from app.services.runtime import open_runtime
+    from app.services.runtime.runtime import open_runtime
     from app.settings import Settings
 
     settings = Settings()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from app.services.runtime import Runtime
+    from app.services.runtime.runtime import Runtime
     from app.settings import Settings
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.kinds import parse_mechanism, parse_model
-from app.core.mechanisms import ReleaseCost
+from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import parse_columns
 from app.errors import PosternError
 from app.ledger.amounts import Amounts, upgrade_charge

@@ -1,11 +1,14 @@
-"""Accounts and costs as people read them."""
+"""Accounts and costs as people read them, and a refused charge with what its owner needs to ask for something that fits."""
 
-import math
+from collections.abc import Mapping
+from typing import Any
 
-from app.core.mechanisms import ReleaseCost
+from app.core.kinds.plan_figures import finite
 from app.core.privacy import ORDERS, ZERO_COST, Cost
-from app.ledger.account import Account, remaining
-from app.ledger.amounts import ATTO, atto_down
+from app.core.privacy.release_cost import ReleaseCost
+from app.errors import BudgetExhausted
+from app.ledger.account import Account, largest_prefix, remaining
+from app.ledger.amounts import ATTO, Amounts, atto_down
 from app.ledger.reading import spent_epsilon
 from app.services.views import BudgetView, CostView
 
@@ -54,5 +57,39 @@ def added_cost(cost: ReleaseCost, held: int, samples: int) -> Cost:
     return each if held else cost.once.plus(each)
 
 
-def finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def explained(
+    refusal: BudgetExhausted, *, account: Account, charge: Amounts, cost: ReleaseCost, samples: int, held: int = 0
+) -> BudgetExhausted:
+    """The same refusal, naming the dataset, the filters that are short and the longest prefix that would fit.
+
+    A charge passes if *one* filter admits it. So a refusal means that both are short, or that the part of δ set
+    aside for inexact samplers is. `samples_affordable` equals `samples_held` where nothing more fits.
+    """
+    fits = largest_prefix(account, cost.per_sample, held, cost.samples, cost.once)
+    slack_is_short = account.spent.slack_atto + charge.slack_atto > atto_down(account.slack_delta)
+    short = ["slack"] if slack_is_short else ["pure"] if account.order is None else ["renyi", "pure"]
+    words = " and ".join(_shortage(refusal.facts, name) for name in short)
+    return BudgetExhausted(
+        f"{refusal.detail}: {words}; {_advice(fits, held)}",
+        **refusal.facts,
+        dataset=account.dataset,
+        short=short,
+        samples_asked=samples,
+        samples_held=held,
+        samples_affordable=fits,
+    )
+
+
+def _shortage(facts: Mapping[str, Any], name: str) -> str:
+    if name == "slack":
+        return "the part of δ set aside for inexact samplers is used up"
+    asked, left = facts[f"asked_{name}"], facts[f"remaining_{name}"]
+    return f"{name} needs {'more than any budget' if asked is None else f'{asked:.6g}'} and has {left:.6g} left"
+
+
+def _advice(fits: int, held: int) -> str:
+    if fits > held:
+        return f"{fits} samples would fit"
+    if held:
+        return f"nothing fits beyond the {held} samples already paid for, which stay readable"
+    return "no sample fits; POST /v1/plans shows what a lower temperature or another mechanism costs"

@@ -10,18 +10,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.errors import IntegrityFailure, PosternError
-from app.services.buy_access import buy_access
-from app.services.create_dataset import create_dataset
-from app.services.create_key import create_key
-from app.services.create_principal import create_principal
+from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.set_cap import set_cap
+from app.services.datasets.upload_data import upload_data
+from app.services.people.directory import create_principal
+from app.services.people.keys import create_key
+from app.services.people.verify_key import verify_key
 from app.services.principals import Analyst, Steward
-from app.services.read_releases import read_release
-from app.services.request_release import request_release
-from app.services.run_release import run_next_release
-from app.services.runtime import Runtime
-from app.services.set_cap import set_cap
-from app.services.upload_data import upload_data
-from app.services.verify_key import verify_key
+from app.services.releases.buy_access import buy_access
+from app.services.releases.read_releases import read_release
+from app.services.releases.request_release import request_release
+from app.services.releases.run_release import run_next_release
+from app.services.runtime.runtime import Runtime
 
 FILE_NAME = "demo.json"
 SAMPLES = 40

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from app.core.networks.counts import CountsRequest, ExactCounts, NodeCounts
 from app.core.schema import Column
+from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import literal

@@ -1,4 +1,4 @@
-"""Sums of products of coordinates on their lattice, in the order of operations of `app.core.regression.moments`.
+"""Sums of products of coordinates on their lattice, in the order of operations of `app.core.statistics.moments`.
 
 Each record is brought to whole numbers by subtraction, division, multiplication, addition, square root and floor of doubles,
 one operation at a time. IEEE 754 rounds each of them in one way, and the engine works through a column an operation at a
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.regression.design import Coordinate
-from app.core.regression.moments import LATTICE, ExactMoments, MomentsRequest
 from app.core.schema import Column
+from app.core.statistics.coordinates import Coordinate
+from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import double, literal

@@ -9,12 +9,10 @@ To add a statistic: a file with a class like `LatticeSum`, and a line in `STATIS
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from app.core.networks.counts import CountsRequest, ExactCounts
-from app.core.regression.moments import ExactMoments, MomentsRequest
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics import CountsRequest, MomentsRequest, RowRequest, StatisticRequest
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
@@ -28,8 +26,7 @@ from app.sources.uploads import UploadStore
 
 HASH_KEY_BYTES_MIN = 16
 
-Request = StatisticRequest | CountsRequest | MomentsRequest
-Exact = ExactStatistic | ExactCounts | ExactMoments
+Exact = TypeVar("Exact")
 
 
 class RowStatistic(Protocol):
@@ -48,7 +45,7 @@ class RowStatistic(Protocol):
         """What the statement found, as the type the request asks for."""
 
 
-STATISTICS: dict[type[Request], RowStatistic] = {
+STATISTICS: dict[type[RowRequest[Any]], RowStatistic] = {
     StatisticRequest: LatticeSum(),
     CountsRequest: LevelCounts(),
     MomentsRequest: ProductMoments(),
@@ -60,7 +57,7 @@ def compute(
     file_format: Format,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
-    request: Request,
+    request: RowRequest[Exact],
     hash_key: bytes,
     *,
     uploads: UploadStore,

@@ -1,20 +1,53 @@
-"""Where a dataset's rows come from, as declared: parsed and resolved, nothing read.
-
-{"kind": "upload", "retain": false}      streamed in, wiped after use unless retained
-{"kind": "file", "path": "trial.parquet"}  a file below one of the allowed roots
-"""
+"""Where a dataset's rows come from, as declared: parsed and resolved, nothing read."""
 
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import AfterValidator, Field, TypeAdapter
+from typing_extensions import TypeAliasType
+
+from app.core.specs import Expects, OneOf, Spec, read_spec
 from app.errors import InvalidSchema
 from app.sources.engine import GLOB_CHARACTERS
 
 SourceKind = Literal["upload", "file"]
 PATH_LENGTH_MAX = 1_024
+_EXPECTED = "the relative path of a regular file below an allowed root"
+
+
+def _relative(path: str) -> str:
+    away = PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts
+    if not path.isprintable() or away or "\\" in path or GLOB_CHARACTERS & set(path):
+        raise ValueError
+    return path
+
+
+RelativePath = Annotated[
+    str, Field(min_length=1, max_length=PATH_LENGTH_MAX), AfterValidator(_relative), Expects(_EXPECTED)
+]
+_PATH: TypeAdapter[str] = TypeAdapter(RelativePath)
+
+
+class UploadSource(Spec):
+    """Rows that are streamed in."""
+
+    kind: Literal["upload"] = Field(description="The name of the source.")
+    retain: bool = Field(default=False, description="Keep the rows after a release was drawn instead of wiping them.")
+
+
+class FileSource(Spec):
+    """A CSV or Parquet file on the server, read where it lies."""
+
+    kind: Literal["file"] = Field(description="The name of the source.")
+    path: RelativePath = Field(description="Relative to one of the allowed roots.")
+
+
+SOURCE_SPECS: dict[SourceKind, type[Spec]] = {"upload": UploadSource, "file": FileSource}
+Source = TypeAliasType("Source", Annotated[Spec, OneOf("kind", {**SOURCE_SPECS})])
+_SOURCE: TypeAdapter[Spec] = TypeAdapter(Source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +68,12 @@ def parse_source(spec: Mapping[str, Any] | None, roots: Sequence[Path] = ()) -> 
     """Raises InvalidSchema. A file has to exist now; it is resolved again each time it is read."""
     if spec is None:
         return SourceSpec("upload")
-    if not isinstance(spec, Mapping) or spec.get("kind") not in ("upload", "file"):
-        raise InvalidSchema("source.kind", "upload or file")
-    if spec["kind"] == "upload":
-        if not set(spec) <= {"kind", "retain"}:
-            raise InvalidSchema("source", "an upload to carry nothing but `retain` beside its kind")
-        retain = spec.get("retain", False)
-        if not isinstance(retain, bool):
-            raise InvalidSchema("source.retain", "true or false")
-        return SourceSpec("upload", retain=retain)
-    if set(spec) != {"kind", "path"}:
-        raise InvalidSchema("source", "a file to carry exactly `path` beside its kind")
-    if not roots:
-        raise InvalidSchema("source.kind", "upload; this server allows no source roots")
-    path = spec["path"]
-    resolve_file(path, roots)
-    return SourceSpec("file", path=path)
+    read = read_spec(_SOURCE, spec, "source", InvalidSchema)
+    if isinstance(read, FileSource):
+        if not roots:
+            raise InvalidSchema("source.kind", "upload; this server allows no source roots")
+        resolve_file(read.path, roots)
+    return SourceSpec(**dict(read))
 
 
 def resolve_file(path: object, roots: Sequence[Path]) -> Path:
@@ -60,17 +83,12 @@ def resolve_file(path: object, roots: Sequence[Path]) -> Path:
     elsewhere. Devices, pipes, sockets and directories are refused, and so is a link that
     leaves its root. Whoever may write below a root is trusted not to swap files meanwhile.
     """
-    refused = InvalidSchema("source.path", "the relative path of a regular file below an allowed root")
-    if not isinstance(path, str) or not 1 <= len(path) <= PATH_LENGTH_MAX or not path.isprintable():
-        raise refused
-    parts = PurePosixPath(path).parts
-    if PurePosixPath(path).is_absolute() or ".." in parts or "\\" in path or GLOB_CHARACTERS & set(path):
-        raise refused
+    name = read_spec(_PATH, path, "source.path", InvalidSchema)
     for root in roots:
-        found = _below(root, path)
+        found = _below(root, name)
         if found is not None:
             return found
-    raise refused
+    raise InvalidSchema("source.path", _EXPECTED)
 
 
 def _below(root: Path, path: str) -> Path | None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from app.core.schema import Column, PrivacyUnit
+from app.core.statistics import RowRequest
 from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
 from app.sources.formats import Format, sniff
-from app.sources.row_statistics import Exact, Request, compute
+from app.sources.row_statistics import Exact, compute
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.uploads import UploadStore
 
@@ -24,7 +25,7 @@ class RowSource(Protocol):
     def validate(self, n: int | None) -> UploadReport:
         """Strict, for the steward's eyes: InvalidRows, UnsupportedFormat, InvalidInput about `n`."""
 
-    def statistic(self, request: Request, hash_key: bytes) -> Exact:
+    def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
 
 
@@ -53,7 +54,7 @@ class FileRows:
             path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits
         )
 
-    def statistic(self, request: Request, hash_key: bytes) -> Exact:
+    def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         path, context = self.find(), self.context
         return compute(
             path,

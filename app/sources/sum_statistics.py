@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.schema import Column
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import double

@@ -3,7 +3,7 @@
 Claim and answer belong in the transaction of the work itself. A request that fails leaves no claim, and a second one
 with the same key waits for the first to commit (on PostgreSQL at the row, on SQLite at the file) before it sees the
 answer. Only a digest of the caller's key is stored, and the answer only as ciphertext: see
-`app/services/idempotency.py`.
+`app/services/runtime/idempotency.py`.
 """
 
 from dataclasses import dataclass, field

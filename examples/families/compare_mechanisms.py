@@ -8,9 +8,9 @@ expected error of `baps` (posterior samples), `laplace` (one noisy sum, then fre
 
 from typing import Any
 
-from app.core.families import parse_model
-from app.core.mechanisms.calibration import Target
-from app.core.mechanisms.comparison import Comparison, alternatives
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.comparison import Comparison, alternatives
+from app.core.privacy.targets import Target
 from app.core.schema import parse_columns
 
 COLUMNS = parse_columns(

@@ -24,17 +24,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.mechanisms.calibration import Target, largest_samples
-from app.core.mechanisms.mechanism import EPSILON_MAX
-from app.core.networks.accuracy import prior_tables, simulated_rows
-from app.core.networks.comparison import fitting_baps, network_alternatives
-from app.core.networks.counts import ExactCounts, count_records
-from app.core.networks.integer_noise import seeded_noise
-from app.core.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
-from app.core.networks.mechanisms.laplace import posterior_draws
-from app.core.networks.model import NetworkModel
-from app.core.networks.parsing import parse_naive_bayes
+from app.core.kinds import parse_model
+from app.core.kinds.networks.accuracy import prior_tables, simulated_rows
+from app.core.kinds.networks.comparison import fitting_baps, network_alternatives
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
+from app.core.kinds.networks.mechanisms.laplace import posterior_draws
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import count_records
+from app.core.noise.discrete_laplace import seeded_noise
+from app.core.privacy.release_cost import EPSILON_MAX
+from app.core.privacy.targets import Target, largest_samples
 from app.core.schema import parse_columns
+from app.core.statistics.counts import ExactCounts
 
 Array = NDArray[np.float64]
 Records = NDArray[np.int64]
@@ -67,7 +68,7 @@ class Point:
 def naive_bayes(features: int, trim: float) -> NetworkModel:
     names = [f"x{i:02}" for i in range(features)]
     columns = parse_columns({name: {"type": "binary"} for name in ("y", *names)})
-    return parse_naive_bayes({"family": "naive_bayes", "class": "y", "features": names, "trim": trim}, columns)
+    return parse_model({"family": "naive_bayes", "class": "y", "features": names, "trim": trim}, columns)
 
 
 def releases_at(model: NetworkModel, people: int, target: Target) -> dict[str, NetworkMechanism]:

@@ -24,12 +24,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.mechanisms.calibration import Target
-from app.core.regression import ExactMoments, LinearModel, PerturbedStatistics, RegressionBaps, RegressionMechanism
-from app.core.regression.gaussian_noise import seeded_noise
-from app.core.regression.model import parse_linear_regression
-from app.core.regression.moments import LATTICE, moments_of
+from app.core.kinds import parse_model
+from app.core.kinds.regression.mechanisms import PerturbedStatistics, RegressionBaps, RegressionMechanism
+from app.core.kinds.regression.model import LinearModel
+from app.core.noise.discrete_gaussian import seeded_noise
+from app.core.privacy.targets import Target
 from app.core.schema import parse_columns
+from app.core.statistics.moments import LATTICE, ExactMoments, moments_of
 
 Array = NDArray[np.float64]
 Table = Mapping[str, Array]
@@ -77,7 +78,7 @@ def census() -> Table:
 
 def linear_model(precision: float, radius: float) -> LinearModel:
     spec = {"family": "linear_regression", "target": TARGET, "features": FEATURES, "noise_sd": NOISE_SD}
-    return parse_linear_regression(spec | {"prior": {"precision": precision}, "radius": radius}, COLUMNS)
+    return parse_model(spec | {"prior": {"precision": precision}, "radius": radius}, COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

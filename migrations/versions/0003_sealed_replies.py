@@ -58,7 +58,7 @@ def upgrade() -> None:
 
 
 def carried_over(row: sa.Row) -> dict[str, object]:
-    """The digest as `app/services/idempotency.py` makes it, frozen here as it was when this was published."""
+    """The digest as `app/services/runtime/idempotency.py` makes it, frozen here as it was when this was published."""
     text = f"postern/idempotency-key/1\n{len(row.principal_id)}:{row.principal_id}{row.key}"
     return {
         "principal_id": row.principal_id,

@@ -12,8 +12,8 @@ import pytest
 from fastapi import FastAPI
 
 from app.main import create_app
-from app.services.create_key import create_key
-from app.services.create_principal import create_principal
+from app.services.people.directory import create_principal
+from app.services.people.keys import create_key
 from app.services.principals import Role
 from app.settings import Settings
 from tests.conftest import Backend

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from sqlalchemy import update
 
-from app.services.run_release import run_next_release
+from app.services.releases.run_release import run_next_release
 from app.storage.releases import NOBODY
 from app.storage.tables import releases
 from tests.services.world import MODEL, SECOND_US, Person, World, over_http, rows

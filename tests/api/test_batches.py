@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.services.answer_batch import QUESTIONS_PER_BATCH_MAX, WORK_PER_BATCH_MAX
-from app.services.runtime import Runtime
+from app.services.reading.answer_batch import QUESTIONS_PER_BATCH_MAX, WORK_PER_BATCH_MAX
+from app.services.runtime.runtime import Runtime
 from tests.api.conftest import QUESTION, Service
 from tests.services.world import World, over_http
 

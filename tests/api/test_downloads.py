@@ -13,12 +13,19 @@ import pytest
 
 from app.api.downloads import PIECE_BYTES, Download
 from app.errors import AccessRequired, KeyRevoked, TooBusy, Unavailable
-from app.services.export_room import HELD_BYTES_MAX, SHARE_BYTES, SMALL_BYTES, TURNS, WAITING_MAX, ExportRoom
-from app.services.export_samples import BuiltFile, Export, build_export, describe_export, right_to
-from app.services.exports import FORMATS
-from app.services.revoke_key import revoke_key
-from app.services.warm_memory import Receipt
-from app.services.watch_rights import check_rights
+from app.services.people.keys import revoke_key
+from app.services.reading.export_samples import BuiltFile, Export, build_export, describe_export, right_to
+from app.services.reading.exports import FORMATS
+from app.services.runtime.export_thread_pool import (
+    HELD_BYTES_MAX,
+    SHARE_BYTES,
+    SMALL_BYTES,
+    TURNS,
+    WAITING_MAX,
+    ExportRoom,
+)
+from app.services.runtime.warm_cache import Receipt
+from app.services.runtime.watch_rights import check_rights
 from tests.services.export_files import drawn
 from tests.services.world import World
 

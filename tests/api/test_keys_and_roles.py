@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.services.create_key import create_key
+from app.services.people.keys import create_key
 from tests.api.conftest import MODEL, QUESTION, Service
 
 SECRET = "x" * 43

@@ -105,7 +105,11 @@ async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_t
         ({"model": POISSON}, "invalid_model", "columns"),
         ({"model": WEIBULL | {"shape": "wide"}, "columns": COLUMNS}, "invalid_model", "model.shape"),
         ({"model": WEIBULL | {"sd": 2}, "columns": COLUMNS}, "invalid_model", "model.sd"),
-        ({"model": POISSON, "columns": {"visits": {"type": "integer"}}}, "invalid_schema", "columns.visits"),
+        (
+            {"model": POISSON, "columns": {"visits": {"type": "integer", "upper": 9}}},
+            "invalid_schema",
+            "columns.visits.lower",
+        ),
         ({"model": POISSON, "columns": []}, "invalid_request", "columns"),
         ({"calibrate": "temperature"}, "invalid_request", "target"),
         ({"calibrate": "prior", "target": TARGET}, "invalid_request", "calibrate"),

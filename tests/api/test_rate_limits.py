@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from app.errors import RateLimited
-from app.services.rate_limits import RateLimits, address_of
-from app.services.token_purses import LEASE_S, PURSES_MAX, Limit, Policy
+from app.services.runtime.rate_limit_tokens import LEASE_S, PURSES_MAX, Limit, Policy
+from app.services.runtime.rate_limits import RateLimits, address_of
 from app.storage.cache import Cache, Tokens, open_cache
 from tests.api.conftest import Service
 from tests.servers.process import free_port

@@ -3,11 +3,12 @@
 import gzip
 from dataclasses import replace
 
-from app.services.export_room import WAITING_MAX
-from app.services.exports import FORMATS
-from app.services.runtime import Runtime
+from app.services.reading.exports import FORMATS
+from app.services.runtime.export_thread_pool import WAITING_MAX
+from app.services.runtime.runtime import Runtime
 from app.storage.engine import Database
 from tests.api.reading_place import FREE, Place
+from tests.servers.process import free_port
 from tests.services.test_every_kind import NETWORK, hospital
 from tests.services.world import World, over_http
 
@@ -72,7 +73,7 @@ async def test_warm_tables_and_curves_touch_no_database(world: World):
     paths = ("summary", "density", "density?kind=density&bins=7")
     async with over_http(world.runtime) as client:
         before = [(await Place(world, client, release).get(world.boss, path)).content for path in paths]
-    nowhere = replace(world.runtime, database=Database.open("sqlite:////nowhere/at/all.db"))
+    nowhere = replace(world.runtime, database=Database.open(f"postgresql://nobody@127.0.0.1:{free_port()}/nothing"))
     async with over_http(nowhere) as client:
         after = [(await Place(world, client, release).get(world.boss, path)).content for path in paths]
     await nowhere.database.dispose()

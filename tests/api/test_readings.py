@@ -1,6 +1,7 @@
 """Tables, curves and draws over HTTP: who reads them, what they are, how they are cached and what their receipts prove."""
 
 import json
+import re
 import sys
 from collections.abc import AsyncIterator
 
@@ -12,9 +13,9 @@ from app.api.negotiation import chosen_format
 from app.errors import NotAcceptable
 from app.ledger.entry import Entry
 from app.ledger.export import read_header, read_lines
-from app.services.export_ledger import export_ledger
-from app.services.exports import FORMATS
-from app.services.read_card import card_digest
+from app.services.ledger.export_ledger import export_ledger
+from app.services.reading.exports import FORMATS
+from app.services.reading.read_card import card_digest
 from tests.api.reading_place import FREE, Place
 from tests.services.export_files import READERS, receipt_inside, values_sha256
 from tests.services.test_every_kind import NETWORK, hospital
@@ -154,7 +155,7 @@ async def test_a_format_whose_library_is_missing_says_what_to_install(
     monkeypatch.setitem(sys.modules, library, None)
     answer = await place.get(place.world.boss, f"samples?format={name}")
     assert (answer.status_code, answer.json()["code"]) == (406, "not_acceptable")
-    assert "postern[exports]" in answer.json()["detail"]
+    assert re.search(rf"its operator can add .*\b{library}\b.*extra exports", answer.json()["detail"])
     assert answer.json()["errors"][0]["field"] == "format"
     assert (await place.get(place.world.boss, "samples?format=csv")).status_code == 200
 

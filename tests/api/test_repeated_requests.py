@@ -10,7 +10,7 @@ from sqlalchemy import insert, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.api.application import build_api
-from app.services.idempotency import forget_expired
+from app.services.runtime.idempotency import forget_expired
 from app.storage.idempotency import SWEEP_MAX, forget_keys
 from app.storage.tables import idempotency_keys
 from tests.api.conftest import COLUMNS, MODEL, Service

@@ -27,9 +27,9 @@ from schemathesis.specs.openapi.checks import (
 
 from app.api.application import build_api
 from app.main import create_app
-from app.services.create_key import create_key
-from app.services.create_principal import create_principal
-from app.services.runtime import open_runtime
+from app.services.people.directory import create_principal
+from app.services.people.keys import create_key
+from app.services.runtime.runtime import open_runtime
 from app.settings import Settings
 from app.storage.migrate import upgrade
 from tests.api.conftest import COLUMNS, MODEL, ROWS

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 from app.api.application import build_api
 from app.errors import TooBusy
-from app.services.answer_room import LINE_MAX
-from app.services.export_samples import Export, describe_export
-from app.services.published_release import open_release
+from app.services.reading.export_samples import Export, describe_export
+from app.services.reading.published_release import open_release
+from app.services.runtime.answer_thread_pool import LINE_MAX
 from tests.api.streamed_call import StreamedCall
 from tests.services.world import Person, World
 

@@ -14,11 +14,11 @@ from starlette.types import ASGIApp
 
 from app.api.application import build_api
 from app.main import spare_the_collector
-from app.services.answer_batch import QUESTIONS_PER_STREAM_MAX
-from app.services.answer_room import LINE_MAX
-from app.services.revoke_key import revoke_key
-from app.services.runtime import Runtime
-from app.services.watch_rights import watch_rights
+from app.services.people.keys import revoke_key
+from app.services.reading.answer_batch import QUESTIONS_PER_STREAM_MAX
+from app.services.runtime.answer_thread_pool import LINE_MAX
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.watch_rights import watch_rights
 from tests.api.streamed_call import StreamedCall, watched_loop
 from tests.api.test_batches import FREE_SAMPLES, near_the_limit
 from tests.services.world import QUESTION, Person, World, over_http

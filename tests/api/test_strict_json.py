@@ -11,7 +11,8 @@ from pydantic import Field
 from starlette.requests import Request
 
 from app.api.json_body import DEPTH_MAX, check_json, parse_json, read_json, read_plain, read_spec, read_strict, validate
-from app.api.schemas.shapes import Body, Moment
+from app.api.schemas.shapes import Moment
+from app.core.specs import Spec as Body
 from app.errors import InvalidRequest, MalformedBody, UnsupportedFormat
 
 

@@ -14,9 +14,9 @@ from app.ledger.amounts import amounts_of
 from app.ledger.entry import Head
 from app.ledger.hash_chain import seal
 from app.ledger.posting import Posting, commit_posting, reserve_posting
-from app.services.runtime import Runtime
-from app.services.verify_lines import AT_START_MAX
-from app.services.watch_ledger import check_ledger_on_start, go_through, remember_head
+from app.services.ledger.verify_lines import AT_START_MAX
+from app.services.ledger.watch_ledger import check_ledger_on_start, go_through, remember_head
+from app.services.runtime.runtime import Runtime
 from app.settings import Settings
 from app.storage.accounts import account_values, lock_accounts
 from app.storage.ledger_book import _values

@@ -13,10 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.signed_head import Act
 from app.ledger.trust import TrustFault
-from app.services.accept_head import accept_head
-from app.services.read_ledger import read_head
-from app.services.runtime import Runtime
-from app.services.watch_ledger import check_ledger_on_start, remember_head
+from app.services.ledger.accept_head import accept_head
+from app.services.ledger.read_ledger import read_head
+from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head
+from app.services.runtime.runtime import Runtime
 from app.settings import Settings
 from app.storage.engine import Database
 from app.storage.signing_keys import KEY_FILE

@@ -7,10 +7,10 @@ import pytest
 
 from app.errors import BudgetExhausted
 from app.ledger.amounts import ZERO, upgrade_charge
-from app.services.buy_access import buy_access
-from app.services.idempotency import perform_once
-from app.services.runtime import Runtime
-from app.services.stored_costs import cost_from_json
+from app.services.releases.buy_access import buy_access
+from app.services.releases.stored_release import cost_from_json
+from app.services.runtime.idempotency import perform_once
+from app.services.runtime.runtime import Runtime
 from tests.services.world import World
 
 

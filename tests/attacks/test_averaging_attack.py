@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from app.services.answer_batch import answer_queries
-from app.services.answer_query import answer_query
-from app.services.buy_access import buy_access
+from app.services.reading.answer_batch import answer_queries
+from app.services.reading.answer_query import answer_query
+from app.services.releases.buy_access import buy_access
 from tests.services.world import QUESTION, Person, World
 
 HELD, DRAWN = 15, 40

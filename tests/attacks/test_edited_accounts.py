@@ -8,8 +8,8 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import LedgerUntrusted
 from app.ledger.amounts import ZERO
-from app.services.run_release import run_next_release
-from app.services.watch_ledger import check_ledger_on_start, tick
+from app.services.ledger.watch_ledger import check_ledger_on_start, tick
+from app.services.releases.run_release import run_next_release
 from app.storage.accounts import curve_text
 from app.storage.tables import accounts
 from tests.attacks.tampering import tampered

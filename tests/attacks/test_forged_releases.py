@@ -8,8 +8,8 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.services import run_release
-from app.services.run_release import run_next_release
+from app.services.releases import run_release
+from app.services.releases.run_release import run_next_release
 from app.storage.tables import datasets, releases
 from tests.attacks.tampering import tampered
 from tests.services.world import World, kinds_of

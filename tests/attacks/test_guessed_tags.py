@@ -8,8 +8,8 @@ import hashlib
 
 from app import __version__
 from app.ledger.canonical import canonical_json
-from app.services.exports import FORMATS
-from app.services.ready_bodies import TAG_LENGTH
+from app.services.reading.exports import FORMATS
+from app.services.runtime.warm_cache import TAG_LENGTH
 from tests.services.world import World, over_http
 
 

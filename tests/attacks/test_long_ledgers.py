@@ -15,10 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import LedgerUntrusted
 from app.ledger.head_record import decode_witness, encode_witness
 from app.ledger.signed_head import SignedHead, SigningKey
-from app.services.answer_query import answer_query
-from app.services.runtime import Runtime
-from app.services.verify_lines import AT_START_MAX
-from app.services.watch_ledger import check_ledger_on_start, go_through, watch_ledger
+from app.services.ledger.verify_lines import AT_START_MAX
+from app.services.ledger.watch_ledger import check_ledger_on_start, go_through, watch_ledger
+from app.services.reading.answer_query import answer_query
+from app.services.runtime.runtime import Runtime
 from app.storage.ledger_heads import read_stored
 from tests.attacks import tampering
 from tests.attacks.long_ledger import LINES, Long

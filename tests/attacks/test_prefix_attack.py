@@ -20,11 +20,11 @@ from app.api.application import build_api
 from app.errors import AccessRequired, BudgetExhausted, InvalidInput, NotFound
 from app.ledger.account import admits, charge, open_account
 from app.ledger.amounts import upgrade_charge
-from app.services.answer_query import answer_query
-from app.services.buy_access import buy_access
-from app.services.exports import FORMATS
-from app.services.runtime import Runtime
-from app.services.stored_costs import cost_from_json
+from app.services.reading.answer_query import answer_query
+from app.services.reading.exports import FORMATS
+from app.services.releases.buy_access import buy_access
+from app.services.releases.stored_release import cost_from_json
+from app.services.runtime.runtime import Runtime
 from tests.conftest import Backend
 from tests.servers.postgres import PostgresServer
 from tests.services.world import (

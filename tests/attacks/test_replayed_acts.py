@@ -8,9 +8,9 @@ import pytest
 from app.errors import LedgerUntrusted
 from app.ledger.hash_chain import GENESIS
 from app.ledger.signed_head import SigningKey
-from app.services.answer_query import answer_query
-from app.services.read_ledger import read_head
-from app.services.watch_ledger import remember_head, tick
+from app.services.ledger.read_ledger import read_head
+from app.services.ledger.watch_ledger import remember_head, tick
+from app.services.reading.answer_query import answer_query
 from app.storage.ledger_heads import read_stored, record_act
 from app.storage.tables import ledger_acts
 from tests.attacks import tampering

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from app.errors import BudgetExhausted, DataMissing, IdempotencyConflict, NotFound
-from app.services.idempotency import AnsweredBefore
-from app.services.request_release import request_release
-from app.services.runtime import Runtime
+from app.services.releases.request_release import request_release
+from app.services.runtime.idempotency import AnsweredBefore
+from app.services.runtime.runtime import Runtime
 from app.services.views import ReleaseView
 from tests.services.world import MODEL, World, new_world, release_spec
 

@@ -13,15 +13,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.families import FAMILIES, Model, parse_model
-from app.core.families.sums import SumLaw
-from app.core.mechanisms import Baps, Laplace, MapPoint, Mechanism
-from app.core.mechanisms import integer_table as table_module
-from app.core.mechanisms import laplace as laplace_module
-from app.core.mechanisms.integer_table import integer_table
-from app.core.mechanisms.map_point import SCORES
+from app.core.grids import integer_table as table_module
+from app.core.grids.integer_table import integer_table
+from app.core.grids.sum_laws import SumLaw
+from app.core.kinds import parse_model
+from app.core.kinds.mechanism_fields import SCORES
+from app.core.kinds.one_parameter.families import FAMILIES, Model
+from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint, Mechanism
+from app.core.kinds.one_parameter.mechanisms import laplace as laplace_module
 from app.core.schema import PrivacyUnit, parse_columns
-from app.core.statistics import ExactStatistic
+from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidRows
 from app.sources.duckdb_rows import validate
 from app.sources.engine import Limits

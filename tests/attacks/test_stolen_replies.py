@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.services.create_key import create_key
+from app.services.people.keys import create_key
 from tests.services.world import World, over_http
 
 SECRET_KEY = "rotation-of-march"

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import bernoulli
-from app.core.mechanisms import integer_table
-from app.core.mechanisms.baps import Baps
-from app.core.mechanisms.integer_table import IntegerTable
-from app.core.mechanisms.mechanism import clamped
-from app.core.statistics import ExactStatistic
+from app.core.grids import integer_table
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.integer_table import IntegerTable
+from app.core.kinds.one_parameter.mechanisms.baps import Baps
+from app.core.kinds.one_parameter.statistic import clamped
+from app.core.statistics.sums import ExactStatistic
 
 MODEL = bernoulli("cured", 1, 1, 0.05)
 PEOPLE = 200

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import Conflict, IntegrityFailure, InvalidInput, LedgerUntrusted
 from app.ledger.entry import Head
-from app.services import verify_ledger, watch_ledger
-from app.services.accept_head import accept_head
-from app.services.answer_query import answer_query
-from app.services.read_ledger import read_head
-from app.services.recover import recover_on_start
-from app.services.run_release import run_next_release
-from app.services.run_worker import run_worker
-from app.services.verify_lines import Pass, verify_all, verify_links
-from app.services.watch_ledger import check_ledger_on_start, remember_head, tick
+from app.services.ledger.accept_head import accept_head
+from app.services.ledger.read_ledger import read_head
+from app.services.ledger.recover import recover_on_start
+from app.services.ledger.verify_lines import Pass, verify_all, verify_links
+from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head, tick
+from app.services.reading.answer_query import answer_query
+from app.services.releases.run_release import run_next_release
+from app.services.releases.run_worker import run_worker
 from app.storage import ledger_book
 from app.storage.engine import Database
 from app.storage.ledger_heads import read_stored, record_act
@@ -34,6 +34,9 @@ from tests.services.world import (
     settings_for,
     upload_files,
 )
+
+verify_ledger = import_module("app.services.ledger.verify_ledger")
+watch_ledger = import_module("app.services.ledger.watch_ledger")
 
 TAMPERINGS = {
     "edited": tampering.edit,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.services.runtime import Runtime
+from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head
+from app.services.runtime.runtime import Runtime
 from app.services.seed_demo import seed_demo
-from app.services.watch_ledger import check_ledger_on_start, remember_head
 from app.settings import Settings
 from app.storage.migrate import upgrade
 from app.storage.signing_keys import KEY_FILE

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.services.create_key import create_key
-from app.services.create_principal import create_principal
-from app.services.runtime import open_runtime
+from app.services.people.directory import create_principal
+from app.services.people.keys import create_key
+from app.services.runtime.runtime import open_runtime
 from postern.client import Client, Release
 from tests.conftest import Backend
 from tests.end_to_end.served import ServingProcess, environment_for

@@ -184,7 +184,7 @@ def test_the_key_is_in_the_header_and_nowhere_else(opened: Opener, caplog: pytes
     assert len(told) == 9
     assert not any("canary" in text for text in [*told, caplog.text])
     assert all(seen.headers["authorization"] == f"Bearer {SECRET}" for seen in server.seen)
-    assert all(seen.headers["user-agent"].startswith("postern-client/") for seen in server.seen)
+    assert all(seen.headers["user-agent"].startswith("pypostern/") for seen in server.seen)
 
 
 def test_no_proxy_sees_what_is_asked_of_this_machine(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

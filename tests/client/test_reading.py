@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 
 from postern.client import (
     Curve,
@@ -109,13 +110,25 @@ def test_every_conversion_holds_the_same_numbers_and_the_receipt(analyst: Any, t
     assert table.attrs["postern_receipt"][0]["release"] == trial.network
 
 
-def test_arviz_takes_the_draws_as_inference_data(trial: Trial) -> None:
+def test_inference_data_is_a_tree_of_xarray_with_the_group_posterior(trial: Trial) -> None:
     with trial.place.steward() as steward:
         samples = steward.release(trial.network).samples()
     data = samples.to_inference_data()
+    assert isinstance(data, xarray.DataTree)
+    assert list(data.children) == ["posterior"]
+    assert data.attrs == data.posterior.attrs
     assert data.posterior.sizes == {"chain": 1, "draw": 10}
     assert json.loads(data.posterior.attrs["postern_receipt"]) == samples.receipt.to_json()
     np.testing.assert_array_equal(data.posterior["arm=drug"].values[0], samples["arm=drug"])
+
+
+@pytest.mark.parametrize("name", ["draw", "chain", "one/half"])
+def test_names_that_a_tree_does_not_allow_stand_in_a_coordinate(trial: Trial, name: str) -> None:
+    with trial.place.steward() as steward:
+        samples = steward.release(trial.release).samples()
+    found = replace(samples, parameters=(name,)).to_inference_data().posterior
+    assert list(found.data_vars) == ["parameters"]
+    np.testing.assert_array_equal(found["parameters"].sel(parameter=name).values[0], samples["theta"])
 
 
 def test_series_to_plot_count_every_draw(analyst: Any, trial: Trial) -> None:

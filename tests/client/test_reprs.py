@@ -16,6 +16,7 @@ from postern.client import (
     Receipt,
     Refused,
     Regret,
+    Release,
     Samples,
     Summary,
     SummaryRow,
@@ -26,7 +27,6 @@ from postern.client import (
 )
 from postern.client.problems import problem_of
 from postern.client.questions import actions, comparison, describe, expression
-from postern.client.release import Release
 from postern.client.results.accounts import Cost, SampleCost
 from postern.client.results.cards import CardLine
 from postern.client.results.people import Analyst, NewKey

@@ -1,12 +1,11 @@
-"""When to try again, step by step, with a clock and chance of the test's own."""
+"""When to try again, with a clock and chance of the test's own."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import pytest
 
 from postern.client.call import Call, Chunks, Reply, nothing
-from postern.client.problems import Unreachable
-from postern.client.retrying import Attempt, Lost, Pause, Retries, persist
+from postern.client.retrying import Lost, Retries, pause_before_next
 
 POLICY = Retries(attempts_max=5, total_s=60.0, first_pause_s=0.5, pause_s_max=4.0)
 GET = Call("GET", "/v1/me", nothing)
@@ -17,22 +16,15 @@ def pauses(
     outcome: Reply | Lost, policy: Retries = POLICY, *, share: float = 1.0, call: Call[None] = GET
 ) -> tuple[list[float], int]:
     """What is waited, and after how many attempts it ends, if every attempt goes the same way."""
-    clock, waited, attempts = 0.0, list[float](), 0
-    steps = persist(call, policy, where="here", now=lambda: clock, uniform=lambda low, high: low + share * (high - low))
-    told: Reply | Lost | None = None
-    try:
-        while True:
-            step = steps.send(told)
-            told = None
-            if isinstance(step, Pause):
-                waited.append(step.seconds)
-                clock += step.seconds
-            else:
-                assert isinstance(step, Attempt)
-                attempts += 1
-                told = outcome
-    except (StopIteration, Unreachable):
-        return waited, attempts
+    waited = list[float]()
+    while True:
+        attempt = len(waited) + 1
+        pause_s = pause_before_next(
+            call, outcome, policy, attempt, sum(waited), lambda low, high: low + share * (high - low)
+        )
+        if pause_s is None:
+            return waited, attempt
+        waited.append(pause_s)
 
 
 def test_pauses_double_up_to_the_longest() -> None:
@@ -60,10 +52,10 @@ def test_total_time_bounds_everything() -> None:
 
 
 def test_a_body_that_can_be_read_once_is_sent_again_only_if_it_never_left() -> None:
-    def no_pieces() -> Callable[[], object]:
+    def no_pieces() -> Iterator[bytes]:
         raise AssertionError
 
-    once = Call("PUT", "/v1/x", nothing, body=Chunks(no_pieces, no_pieces, again=False))
+    once = Call("PUT", "/v1/x", nothing, body=Chunks(no_pieces, again=False))
     assert pauses(Lost("gone", received=True), call=once)[1] == 1
     assert pauses(Lost("refused", received=False), call=once)[1] == 5
 

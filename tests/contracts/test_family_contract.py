@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families import FAMILIES, Model, parse_model
-from app.core.families.priors import SUPPORTS
-from app.core.mechanisms.integer_table import UNIFORM_SHARE, integer_weights
+from app.core.grids.integer_table import UNIFORM_SHARE, integer_weights
+from app.core.grids.priors import SUPPORTS
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.families import FAMILIES, Model
 from app.core.privacy.kernel import kernel_supremum
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.schema import parse_columns
-from app.core.statistics import ExactStatistic
+from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidModel
 from tests.core.families.family_cases import CASES, PRIORS, build, log_prior, priors_of, record_value, with_steps
 from tests.core.families.neighbouring_pairs import pure_range, reachable_pairs, renyi_curve, widest_pairs

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.core.kinds import parse_model
 from app.core.kinds.networks import NETWORKS
-from app.core.networks.accuracy import expected_accuracy
-from app.core.networks.counts import count_records
-from app.core.networks.mechanisms import NETWORK_MECHANISMS
-from app.core.networks.model import NetworkModel
-from app.core.networks.parsing import parse_naive_bayes, parse_network
+from app.core.kinds.networks.accuracy import expected_accuracy
+from app.core.kinds.networks.mechanisms import NETWORK_MECHANISMS
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import count_records
 from app.core.privacy import ORDERS
 from app.core.schema import parse_columns
 from app.errors import InvalidInput
@@ -25,11 +25,11 @@ SPECS: dict[str, dict[str, Any]] = {
     "map": {"epsilon": 1.5, "score": "probability"},
 }
 MODELS = {
-    "network": parse_network(
+    "network": parse_model(
         {"family": "network", "nodes": {"a": {}, "b": {"parents": ["a"]}, "c": {"parents": ["a", "b"]}, "d": {}}},
         COLUMNS,
     ),
-    "naive_bayes": parse_naive_bayes({"family": "naive_bayes", "class": "d", "features": ["a", "b", "c"]}, COLUMNS),
+    "naive_bayes": parse_model({"family": "naive_bayes", "class": "d", "features": ["a", "b", "c"]}, COLUMNS),
 }
 
 every_mechanism = pytest.mark.parametrize("kind", sorted(NETWORK_MECHANISMS))

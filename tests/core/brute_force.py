@@ -7,13 +7,14 @@ A dataset of n people with 1 to k binary rows each is seen through (ones, rows).
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.natural import NaturalModel
+from app.core.grids.natural_model import NaturalModel
 
 Array = NDArray[np.floating[Any]]
 Statistic = tuple[int, int]
@@ -62,12 +63,33 @@ def log_posteriors(points: list[float], prior: Prior, temperature: float, statis
     return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))
 
 
+@lru_cache(maxsize=64)
+def neighbours_by_place(people: int, unit_rows: int) -> tuple[list[Statistic], NDArray[np.int64], NDArray[np.int64]]:
+    """The statistics of all datasets, and every ordered neighbouring pair as two places among them."""
+    pairs = all_neighbours(people, unit_rows)
+    statistics = sorted({statistic for pair in pairs for statistic in pair})
+    place = {statistic: i for i, statistic in enumerate(statistics)}
+    first, second = (np.array([place[pair[side]] for pair in pairs]) for side in (0, 1))
+    return statistics, first, second
+
+
 def renyi_divergences(log_p: Array, log_q: Array, order: float) -> Array:
     """D_α = log Σ p^α·q^(1−α) / (α−1), row by row."""
-    joint = order * log_p - (order - 1) * log_q
+    return _divergences(log_p, log_p - log_q, order)
+
+
+def _divergences(log_p: Array, gap: Array, order: float) -> Array:
+    """From log p and log p/q. Overwrites its one large array: what brute force costs is memory passed over."""
+    joint = (order - 1) * gap
+    joint += log_p
     top = joint.max(axis=1)
-    divergences: Array = (top + np.log(np.exp(joint - top[:, None]).sum(axis=1))) / (order - 1)
+    joint -= top[:, None]
+    np.exp(joint, out=joint)
+    divergences: Array = (top + np.log(joint.sum(axis=1))) / (order - 1)
     return divergences
+
+
+_CHUNK_CELLS = 100_000
 
 
 class Neighbourhood:
@@ -82,20 +104,18 @@ class Neighbourhood:
         unit_rows: int,
         precise: bool = False,
     ) -> None:
-        pairs = all_neighbours(people, unit_rows)
-        self.statistics = sorted({statistic for pair in pairs for statistic in pair})
-        place = {statistic: i for i, statistic in enumerate(self.statistics)}
-        self.first = np.array([place[x] for x, _ in pairs])
-        self.second = np.array([place[y] for _, y in pairs])
+        self.statistics, self.first, self.second = neighbours_by_place(people, unit_rows)
         log_p = log_posteriors(points, prior, temperature, self.statistics)
         self.log_p: Array = log_p if precise else log_p.astype(np.float64)
 
     def curve(self, orders: tuple[float, ...]) -> Array:
         """sup over all pairs, both directions, of D_α, for every order."""
         best = np.zeros(len(orders))
-        for part in np.array_split(np.arange(len(self.first)), len(self.first) // 4000 + 1):
-            p, q = self.log_p[self.first[part]], self.log_p[self.second[part]]
-            best = np.maximum(best, [renyi_divergences(p, q, order).max() for order in orders])
+        cells = len(self.first) * self.log_p.shape[1]
+        for part in np.array_split(np.arange(len(self.first)), cells // _CHUNK_CELLS + 1):
+            p = self.log_p[self.first[part]]
+            gap = p - self.log_p[self.second[part]]
+            best = np.maximum(best, [_divergences(p, gap, order).max() for order in orders])
         return best
 
     def kl(self) -> float:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.families.bernoulli import bernoulli
-from app.core.mechanisms.baps import Baps
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.privacy import ORDERS, ZERO_COST, Cost, conversion_offset
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.errors import NumericalFailure

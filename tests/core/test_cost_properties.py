@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.families.bernoulli import bernoulli
-from app.core.families.exponential import GRID_POINTS_MAX, GRID_POINTS_MIN
-from app.core.mechanisms.accuracy import expected_accuracy
-from app.core.mechanisms.baps import Baps
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.public_grid import GRID_POINTS_MAX, GRID_POINTS_MIN
+from app.core.kinds.one_parameter.accuracy import expected_accuracy
+from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families import FAMILIES
-from app.core.families.bernoulli import bernoulli
-from app.core.families.exponential import PublicGrid
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.public_grid import PublicGrid
+from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.privacy import ORDERS
 from app.core.privacy.curvature import Ceiling, curvature_ceiling
 from app.core.privacy.kernel import _POWERS, _Hats, _suprema, kernel_supremum

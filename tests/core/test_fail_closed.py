@@ -10,9 +10,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import bernoulli
-from app.core.families.exponential import PublicGrid
-from app.core.families.natural import NaturalModel
+from app.core.grids.bernoulli import bernoulli
+from app.core.grids.natural_model import NaturalModel
+from app.core.grids.public_grid import PublicGrid
 from app.core.numerics.remainder import centred_cumulant, phi
 from app.core.privacy import cells, curvature, enumeration
 from app.core.privacy.peaks import TOLERANCE_SLOW

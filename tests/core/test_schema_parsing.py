@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.families import parse_model
+from app.core.kinds import parse_model
 from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.mechanisms import SAMPLES_MAX
+from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, ROWS_PER_PERSON_MAX, PrivacyUnit, parse_columns, parse_unit
 from app.errors import InvalidMechanism, InvalidModel, InvalidSchema
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from app.core.decisions.empirical import Empirical
-from app.core.families import Parameter
+from app.core.parameters import Parameter
 from app.core.summaries import histogram, joint_histogram, kernel_density, summarise, tightest_interval
 from app.core.summaries.kernel_density import bandwidth_of
 from app.core.summaries.summary import decimal_of

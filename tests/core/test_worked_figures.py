@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from app.core.families.bernoulli import bernoulli
-from app.core.mechanisms.baps import Baps
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from tests.core.brute_force import (

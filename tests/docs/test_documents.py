@@ -29,7 +29,7 @@ from tests.servers.process import free_port
 from tests.servers.valkey import ValkeyServer
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "client" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 START_S_MAX = 60.0
 
 
@@ -195,7 +195,7 @@ def _names(node: ast.stmt) -> list[str]:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_file_and_function_named_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    named = re.findall(r"\b((?:app|tests|migrations|examples)/[\w./]*\w\.py)(?::([A-Za-z_][\w.]*\w))?", text)
+    named = re.findall(r"\b((?:app|client|tests|migrations|examples)/[\w./]*\w\.py)(?::([A-Za-z_][\w.]*\w))?", text)
     missing = [file for file, _ in named if not (ROOT / file).is_file()]
     assert missing == []
     assert [f"{file}:{name}" for file, name in named if name and name not in defined_in(ROOT / file)] == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.mechanisms.calibration import Target
-from app.core.networks.evidence import CompiledLaw
+from app.core.kinds.networks.evidence.compiled import CompiledLaw
+from app.core.privacy.targets import Target
 from examples.networks import naive_bayes_accuracy as naive
 from examples.regression import private_wages as wages
 

@@ -12,9 +12,9 @@ import pytest
 from app.ledger.account import admits, charge, open_account
 from app.ledger.amounts import Amounts, prefix_charge
 from app.ledger.entry import Entry
-from app.services.runtime import Runtime
-from app.services.stored_costs import cost_from_json
-from app.services.waiting import wait_for_any
+from app.services.releases.stored_release import cost_from_json
+from app.services.runtime.async_tasks import wait_for_any
+from app.services.runtime.runtime import Runtime
 from app.storage import accounts, ledger_book
 from tests.end_to_end.fixtures import Start
 from tests.services.world import World, over_http, release_spec

@@ -26,8 +26,8 @@ def preload() -> None:
     import app.cli.main
     import app.cli.serve
     import app.cli.worker
-    import app.services.run_worker
-    import app.services.watch_rights
+    import app.services.releases.run_worker
+    import app.services.runtime.watch_rights
     import app.storage.cache.redis
     import app.storage.migrate  # noqa: F401
     from app.main import openapi_text

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.api.application import build_api
-from app.services.failpoints import ACCESS, RELEASE, REQUEST, arm, disarm
-from app.services.run_release import run_next_release
+from app.services.releases.run_release import run_next_release
+from app.services.runtime.failpoints import ACCESS, RELEASE, REQUEST, arm, disarm
 from app.storage import accounts, releases, sample_sets
 from tests.faults.book_model import Books, ModelRelease, Vector, minus
 from tests.faults.seeded import EPSILONS, SAMPLES_MAX, Seeded, Stage

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from app.services.failpoints import ACCESS, RELEASE, REQUEST, UPLOAD
+from app.services.runtime.failpoints import ACCESS, RELEASE, REQUEST, UPLOAD
 from tests.faults.cluster import HOUR_S, LEASE_S, Cluster
 from tests.faults.forked import Forked
 from tests.faults.stories import BOUND_S

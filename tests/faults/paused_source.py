@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.statistics import ExactStatistic, StatisticRequest
-from app.services import run_release
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
+from app.services.releases import run_release
 from app.sources.sources import RowSource
 
 WAIT_S = 20

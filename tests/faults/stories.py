@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 
 from app.ledger.amounts import Amounts
-from app.services.create_dataset import create_dataset
-from app.services.runtime import Runtime
+from app.services.datasets.create_dataset import create_dataset
+from app.services.runtime.runtime import Runtime
 from tests.services.world import COLUMNS, QUESTION, Person, World, kinds_of, release_spec, rows, upload_files
 
 BOUND_S = 25.0

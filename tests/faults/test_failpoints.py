@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import InvalidRequest
-from app.services import failpoints
-from app.services.failpoints import NAMES, arm, arm_from, chunks_through, disarm, failpoint
+from app.services.runtime import failpoints
+from app.services.runtime.failpoints import NAMES, arm, arm_from, chunks_through, disarm, failpoint
 from tests.services.world import World, chunks_of
 
 SERVICES = Path(failpoints.__file__).parent

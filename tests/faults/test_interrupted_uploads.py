@@ -8,8 +8,8 @@ import time
 import pytest
 
 from app.errors import Conflict, InvalidRows
-from app.services.recover import recover_on_start
-from app.services.upload_data import upload_data
+from app.services.datasets.upload_data import upload_data
+from app.services.ledger.recover import recover_on_start
 from tests.end_to_end.fixtures import Start
 from tests.services.world import World, chunks_of, rows, upload_files
 

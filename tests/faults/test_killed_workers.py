@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.services.recover import recover_on_start
-from app.services.runtime import Runtime
+from app.services.ledger.recover import recover_on_start
+from app.services.runtime.runtime import Runtime
 from tests.conftest import Backend
 from tests.end_to_end.fixtures import Start, StartWorker
 from tests.end_to_end.served import environment_for

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 import structlog
 
-from app.services.run_release import run_next_release
-from app.services.runtime import Runtime
+from app.services.releases.run_release import run_next_release
+from app.services.runtime.runtime import Runtime
 from app.storage.releases import NOBODY
 from tests.faults.paused_source import WAIT_S, PausedSource, pause_first_reader
 from tests.services.world import SECOND_US, World, kinds_of, upload_files

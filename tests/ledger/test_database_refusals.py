@@ -8,7 +8,7 @@ from app.errors import IntegrityFailure
 from app.ledger.entry import Head
 from app.ledger.posting import reserve_posting
 from app.ledger.signed_head import Keyring, SigningKey
-from app.services.verify_lines import verify_all
+from app.services.ledger.verify_lines import verify_all
 from app.storage.accounts import list_accounts
 from app.storage.engine import Database
 from app.storage.ledger_book import post

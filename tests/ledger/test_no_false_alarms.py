@@ -16,8 +16,8 @@ from sqlalchemy.engine import make_url
 from app.ledger.head_record import encode_witness
 from app.ledger.posting import reserve_posting
 from app.ledger.signed_head import SigningKey
-from app.services.runtime import Runtime
-from app.services.watch_ledger import check_ledger_on_start, remember_head, tick
+from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head, tick
+from app.services.runtime.runtime import Runtime
 from app.settings import Settings
 from app.storage import ledger_heads
 from app.storage.accounts import list_accounts, lock_accounts

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.families import parse_model
+from app.core.kinds import parse_model
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.schema import parse_columns
 from app.ledger.amounts import Amounts, prefix_charge
@@ -14,9 +14,9 @@ from app.ledger.canonical import columns_named, release_event
 from app.ledger.entry import Entry
 from app.ledger.hash_chain import GENESIS
 from app.ledger.recost import Recoster
-from app.services.export_ledger import recost_ledger
-from app.services.runtime import Runtime
-from app.services.verify_ledger import verify_ledger
+from app.services.ledger.export_ledger import recost_ledger
+from app.services.ledger.verify_ledger import verify_ledger
+from app.services.runtime.runtime import Runtime
 from app.storage.ledger_book import _values
 from app.storage.ledger_heads import read_stored, sign_stored
 from app.storage.tables import accounts

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from app.core.decisions import SampleSet
-from app.core.families import Parameter
-from app.services.exports import FORMATS
-from app.services.exports.draws import Draws
+from app.core.parameters import Parameter
+from app.services.reading.exports import FORMATS
+from app.services.reading.exports.draws import Draws
 
 Matrix = NDArray[np.float64]
 Opened = tuple[list[str], Matrix]

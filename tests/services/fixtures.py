@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.runtime import Runtime
+from app.services.runtime.runtime import Runtime
 from app.settings import Settings
 from tests.conftest import Backend
 from tests.services.world import World, new_world, services, settings_for

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from app.core.privacy import ORDERS
-from app.services.read_card import build_card, read_card
-from app.services.stored_costs import cost_from_json
+from app.services.reading.read_card import build_card, read_card
+from app.services.releases.stored_release import cost_from_json
 from app.storage import datasets
 from tests.services.family_world import COLUMNS, EXPONENTIAL, LAPLACE, POISSON, family_rows
 from tests.services.world import World

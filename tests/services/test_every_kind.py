@@ -10,9 +10,9 @@ import pytest
 from app.core.kinds import KINDS, parse_mechanism, parse_model
 from app.core.schema import parse_columns
 from app.errors import BudgetExhausted, InvalidMechanism
-from app.services.answer_query import answer_query
-from app.services.plan_release import plan_release
-from app.services.read_card import read_card
+from app.services.plans.plan_release import plan_release
+from app.services.reading.answer_query import answer_query
+from app.services.reading.read_card import read_card
 from tests.services.world import World
 
 COLUMNS: dict[str, Any] = {

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from app.errors import InvalidInput
-from app.services.exports import FORMATS
-from app.services.exports.draws import Draws, choose
+from app.services.reading.exports import FORMATS
+from app.services.reading.exports.draws import Draws, choose
 from tests.services.export_files import (
     HOSTILE,
     OPENINGS,

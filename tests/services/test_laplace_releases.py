@@ -9,12 +9,12 @@ import pytest
 from app.errors import BudgetExhausted, InvalidMechanism, VacuousGuarantee
 from app.ledger.account import account_id
 from app.ledger.amounts import ZERO, prefix_charge
-from app.services.answer_query import answer_query
-from app.services.buy_access import buy_access
-from app.services.plan_release import plan_release
-from app.services.read_card import read_card
-from app.services.read_me import read_me
-from app.services.stored_costs import cost_from_json
+from app.services.people.directory import read_me
+from app.services.plans.plan_release import plan_release
+from app.services.reading.answer_query import answer_query
+from app.services.reading.read_card import read_card
+from app.services.releases.buy_access import buy_access
+from app.services.releases.stored_release import cost_from_json
 from tests.services.family_world import COLUMNS, LAPLACE, MODELS, NORMAL_MEAN, POISSON, family_rows, question_about
 from tests.services.world import World
 

@@ -5,15 +5,14 @@ import random
 from collections.abc import Awaitable
 from typing import Any
 
-from app.services.answer_query import answer_query
-from app.services.buy_access import buy_access
-from app.services.create_key import create_key
-from app.services.read_me import read_me
-from app.services.revoke_key import revoke_key
-from app.services.run_release import run_next_release
-from app.services.runtime import Runtime
-from app.services.set_cap import set_cap
-from app.services.watch_rights import flush_used
+from app.services.datasets.set_cap import set_cap
+from app.services.people.directory import read_me
+from app.services.people.keys import create_key, revoke_key
+from app.services.reading.answer_query import answer_query
+from app.services.releases.buy_access import buy_access
+from app.services.releases.run_release import run_next_release
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.watch_rights import flush_used
 from tests.services.world import CAP, QUESTION, Person, World
 
 ROUNDS = 90
@@ -23,7 +22,7 @@ async def work(runtime: Runtime) -> None:
     await run_next_release(runtime)
 
 
-async def rotate_key(world: World, person: Person) -> None:
+async def rotate_signing_key(world: World, person: Person) -> None:
     made = await create_key(world.runtime, actor=world.steward, principal_id=person.id, label="x", expires_us=None)
     await revoke_key(world.runtime, actor=world.steward, key_id=made.id)
 
@@ -40,7 +39,7 @@ def anything(
         lambda: world.request(dataset, samples=1),
         lambda: buy_access(runtime, analyst=person.analyst, release_id=release, samples=choice.randint(1, 20)),
         lambda: set_cap(runtime, steward=world.steward, **target),
-        lambda: rotate_key(world, person),
+        lambda: rotate_signing_key(world, person),
         lambda: flush_used(runtime),
         lambda: work(runtime),
         lambda: read_me(runtime, principal=person.who),

@@ -3,14 +3,12 @@
 import pytest
 
 from app.errors import Forbidden, KeyExpired, NotFound
-from app.services.answer_query import answer_query
-from app.services.buy_access import buy_access
-from app.services.create_key import create_key
-from app.services.create_principal import create_principal
+from app.services.people.directory import create_principal, read_me
+from app.services.people.keys import create_key, revoke_key
+from app.services.people.verify_key import verify_key
 from app.services.principals import Dashboard
-from app.services.read_me import read_me
-from app.services.revoke_key import revoke_key
-from app.services.verify_key import verify_key
+from app.services.reading.answer_query import answer_query
+from app.services.releases.buy_access import buy_access
 from tests.services.world import QUESTION, SECOND_US, World, new_world
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.core.families import FAMILIES, parse_model
+from app.core.kinds import parse_model
 from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.schema import parse_columns
 from app.errors import InvalidInput, InvalidMechanism, InvalidModel, InvalidSchema
-from app.services.plan_release import plan_release
-from app.services.runtime import Runtime
+from app.services.plans.plan_release import plan_release
+from app.services.runtime.runtime import Runtime
 from tests.conftest import Backend
 from tests.services.world import services, settings_for
 
@@ -275,6 +276,8 @@ async def test_every_family_is_calibrated_to_fit_and_what_is_found_can_be_planne
 
 def test_serving_and_planning_never_load_the_sampler_of_noise():
     """It takes most of a second to import; only a process that draws a noisy release needs it."""
-    script = "import sys, app.main, app.api.application, app.services.plan_release; print('opendp' in sys.modules)"
+    script = (
+        "import sys, app.main, app.api.application, app.services.plans.plan_release; print('opendp' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"

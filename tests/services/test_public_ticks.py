@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.services import run_release
+from app.services.releases import run_release
 from app.sources.sources import FileRows
 from tests.services.world import World, services, settings_for
 

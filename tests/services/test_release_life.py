@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import BudgetExhausted, DataMissing
 from app.ledger.amounts import ZERO, Amounts, prefix_charge
-from app.services import run_release
-from app.services.create_dataset import create_dataset
-from app.services.read_releases import read_release
-from app.services.recover import recover_on_start
-from app.services.run_release import ATTEMPTS_MAX, run_next_release
-from app.services.stored_costs import cost_from_json
-from app.services.wipe_uploads import wipe_used_upload
+from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.wipe_uploads import wipe_used_upload
+from app.services.ledger.recover import recover_on_start
+from app.services.releases import run_release
+from app.services.releases.read_releases import read_release
+from app.services.releases.run_release import ATTEMPTS_MAX, run_next_release
+from app.services.releases.stored_release import cost_from_json
 from app.sources.sources import RowSource
 from app.storage import releases
 from tests.conftest import Backend

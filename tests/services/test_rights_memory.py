@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from app.services.rights import ENTRIES_MAX, Rights, RightsTable
+from app.services.runtime.rights import ENTRIES_MAX, Rights, RightsTable
 
 
 class Clock:

@@ -1,15 +1,18 @@
 """Rows whose last release has ended do not stay because wiping them failed once."""
 
 import asyncio
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 from app.errors import Unavailable
 from app.ledger.entry import Head
-from app.services import run_release, run_worker
+from app.services.releases import run_release
 from app.storage.ledger_heads import read_stored
 from tests.services.world import World
+
+run_worker = import_module("app.services.releases.run_worker")
 
 
 async def worked_until_gone(world: World, turns: int = 100) -> bool:

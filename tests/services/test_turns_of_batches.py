@@ -3,15 +3,17 @@
 import asyncio
 import json
 import threading
+from importlib import import_module
 from typing import Any
 
 import pytest
 
-from app.services import answer_batch
-from app.services import answer_query as answer_query_module
-from app.services.answer_batch import stream_queries
-from app.services.answer_room import LINE_MAX
+from app.services.reading import answer_batch
+from app.services.reading.answer_batch import stream_queries
+from app.services.runtime.answer_thread_pool import LINE_MAX
 from tests.services.world import World
+
+answer_query_module = import_module("app.services.reading.answer_query")
 
 QUESTIONS = 20
 BAD = {"utility": {"kind": "nothing of the kind"}}

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Unavailable
-from app.services.answer_query import answer_query
-from app.services.single_flight import SingleFlight
-from app.services.warm_memory import COMPILED_BYTES_PER_BYTE, QUESTION_BYTES_MAX, Shelf
+from app.services.reading.answer_query import answer_query
+from app.services.runtime.async_tasks import SingleFlight
+from app.services.runtime.warm_cache import COMPILED_BYTES_PER_BYTE, QUESTION_BYTES_MAX, Shelf
 from app.storage.cache.sealed import seal, unseal
 from tests.services.world import QUESTION, World
 

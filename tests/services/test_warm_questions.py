@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import pytest
 
 from app.core.decisions.sample_set import SampleSet
-from app.services.answer_query import OFF_LOOP_SAMPLES, OFF_LOOP_WORK
-from app.services.warm_memory import ANSWER_BYTES_MAX, Shelf
+from app.services.reading.answer_query import OFF_LOOP_SAMPLES, OFF_LOOP_WORK
+from app.services.runtime.warm_cache import ANSWER_BYTES_MAX, Shelf
 from tests.services.world import World, over_http
 
 THETA = {"kind": "parameter", "name": "theta"}

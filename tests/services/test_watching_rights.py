@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from app.errors import KeyRevoked, PosternError, Unavailable
-from app.services import watch_rights as watching
-from app.services.answer_query import answer_query
-from app.services.list_keys import list_keys
-from app.services.revoke_key import revoke_key
-from app.services.rights import Rights, RightsTable
-from app.services.runtime import Runtime
-from app.services.verify_key import verify_key
-from app.services.watch_rights import check_rights, flush_used, watch_rights
+from app.services.people.keys import list_keys, revoke_key
+from app.services.people.verify_key import verify_key
+from app.services.reading.answer_query import answer_query
+from app.services.runtime import watch_rights as watching
+from app.services.runtime.rights import Rights, RightsTable
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.watch_rights import check_rights, flush_used, watch_rights
 from app.storage.engine import Database
 from tests.services.world import QUESTION, Person, World, over_http
 

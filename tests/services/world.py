@@ -12,21 +12,21 @@ import msgspec
 from app.api.application import build_api
 from app.ledger.account import Account
 from app.ledger.entry import Entry
-from app.services.buy_access import buy_access
-from app.services.create_dataset import create_dataset
-from app.services.create_key import create_key
-from app.services.create_principal import create_principal
-from app.services.idempotency import Once, Reply, input_hash, perform_once
+from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.set_cap import set_cap
+from app.services.datasets.upload_data import upload_data
+from app.services.ledger.verify_ledger import verify_ledger
+from app.services.people.directory import create_principal
+from app.services.people.keys import create_key
+from app.services.people.verify_key import verify_key
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Steward
-from app.services.request_release import request_release
-from app.services.run_release import run_next_release
-from app.services.runtime import Runtime, open_runtime
-from app.services.set_cap import set_cap
-from app.services.upload_data import upload_data
-from app.services.verify_key import verify_key
-from app.services.verify_ledger import verify_ledger
+from app.services.releases.buy_access import buy_access
+from app.services.releases.request_release import request_release
+from app.services.releases.run_release import run_next_release
+from app.services.runtime.idempotency import Once, Reply, input_hash, perform_once
+from app.services.runtime.runtime import Runtime, open_runtime
+from app.services.runtime.watch_rights import check_rights
 from app.services.views import ReleaseView
-from app.services.watch_rights import check_rights
 from app.settings import Settings
 from app.storage import accounts, ledger_book, releases, sample_sets
 from app.storage.releases import Release

@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics import RowRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidRows
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
 from app.sources.formats import sniff
-from app.sources.row_statistics import Request, compute
+from app.sources.row_statistics import compute
 from app.sources.uploads import UploadStore
 
 KEY = bytes(range(32))
@@ -66,7 +67,7 @@ class Reader:
     def read(
         self,
         rows: bytes | str | Path,
-        request: Request,
+        request: RowRequest[Any],
         unit: PrivacyUnit | None = None,
         key: bytes = KEY,
         limits: Limits | None = None,

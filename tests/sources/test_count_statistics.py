@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.networks.counts import CountsRequest, ExactCounts, NodeCounts, count_records, counts_request
-from app.core.networks.parsing import column_levels
-from app.core.networks.structure import CELLS_MAX, NODES_MAX, Network, Node, build_network
+from app.core.kinds.networks.parsing import column_levels
+from app.core.kinds.networks.statistic import count_records, counts_request
+from app.core.kinds.networks.structure import CELLS_MAX, NODES_MAX, Network, Node, build_network
 from app.core.schema import Column, PrivacyUnit, parse_columns
+from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.errors import DataMissing, InvalidModel, Unavailable
 from app.sources.engine import Limits
 from tests.sources.rows_under_test import MakeReader, Reader, counted_places, taken

@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 from app.core.schema import parse_columns, parse_unit
-from app.core.statistics import StatisticRequest
+from app.core.statistics.sums import StatisticRequest
 from app.sources.source_spec import parse_source
 from app.sources.sources import SourceContext, open_source
 from app.sources.uploads import UploadStore

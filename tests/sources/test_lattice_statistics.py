@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.families import FAMILIES
+from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.schema import Column, PrivacyUnit, parse_columns
-from app.core.statistics import ExactStatistic, StatisticRequest
+from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidModel
 from app.sources.formats import sniff
 from app.sources.row_statistics import compute

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.regression.design import Coordinate, feature_coordinates, number_coordinate
-from app.core.regression.moments import LATTICE, ExactMoments, MomentsRequest, lattice_rows, moments_of
 from app.core.schema import Column, PrivacyUnit, parse_columns
+from app.core.statistics.coordinates import Coordinate, feature_coordinates, number_coordinate
+from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest, lattice_rows, moments_of
 from app.errors import InvalidModel
 from app.sources.cell_rules import text_rule
 from app.sources.engine import Limits

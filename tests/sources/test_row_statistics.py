@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.core.schema import PrivacyUnit
-from app.core.statistics import StatisticRequest
+from app.core.statistics.sums import StatisticRequest
 from app.errors import DataMissing, InvalidModel, Unavailable
 from app.sources.engine import Limits
 from app.sources.row_statistics import compute

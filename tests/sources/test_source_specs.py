@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import StatisticRequest
+from app.core.statistics.sums import StatisticRequest
 from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.source_spec import SourceSpec, parse_source
 from app.sources.sources import SOURCES, RowSource, SourceContext, open_source

@@ -1,6 +1,6 @@
 """Many noisy sums at once: rows of every family from numpy's samplers, and the noise integrated out on a mesh.
 
-A second implementation of `app/core/mechanisms/noise_aware.py`: the law of the sum on an even mesh, convolved with
+A second implementation of `app/core/kinds/one_parameter/noise_aware.py`: the law of the sum on an even mesh, convolved with
 e^{−|z|/b} by two recursive filters, read between mesh points. One mesh serves thousands of noisy sums.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from app.core.families import Model, parse_model
-from app.core.families.exponential import PublicGrid
+from app.core.grids.public_grid import PublicGrid
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.families import Model
 from app.core.schema import parse_columns
 
 Array = NDArray[np.float64]

@@ -11,8 +11,8 @@ import pytest
 from dp_accounting import rdp
 from dp_accounting.pld import privacy_loss_distribution
 
-from app.core.families import Model
-from app.core.mechanisms import Baps
+from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.mechanisms import Baps
 from app.core.privacy import ORDERS, ZERO_COST
 from app.core.privacy.cost import epsilon_of_curve
 from tests.core.families.family_cases import build, exact_tables
@@ -47,7 +47,6 @@ def exact_epsilons(model: Model, people: int, stride: int, interval: float = 2e-
     return best
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the other library's logsumexp
 @pytest.mark.parametrize(("family", "people", "stride"), CASES)
 def test_no_release_is_charged_less_than_its_exact_privacy_loss(family: str, people: int, stride: int) -> None:
     model = build(family)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families import FAMILIES, Model
-from app.core.families.exponential import PublicGrid
-from app.core.mechanisms.integer_table import integer_weights
-from app.core.statistics import ExactStatistic
+from app.core.grids.integer_table import integer_weights
+from app.core.grids.public_grid import PublicGrid
+from app.core.kinds.one_parameter.families import FAMILIES, Model
+from app.core.statistics.sums import ExactStatistic
 from tests.core.families.family_cases import CASES, Log, build, log_prior, record_value
 
 Array = NDArray[np.float64]

@@ -10,10 +10,12 @@ import math
 import numpy as np
 import pytest
 
-from app.core.families import FAMILIES, parse_model
-from app.core.mechanisms import Laplace
-from app.core.mechanisms.laplace import add_noise
-from app.core.mechanisms.noise_aware import _exact, _quadrature, noise_scale, noisy_log_likelihood
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.mechanisms import Laplace
+from app.core.kinds.one_parameter.mechanisms.laplace import add_noise
+from app.core.kinds.one_parameter.noise_aware import _exact, _quadrature, noisy_log_likelihood
+from app.core.noise.discrete_laplace import noise_scale
 from app.core.schema import parse_columns
 from tests.statistical.noisy_sums import ROWS, covers, discrete_laplace, lattice_sums, noisy_likelihoods, prior_draws
 

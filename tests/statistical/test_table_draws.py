@@ -5,10 +5,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from app.core.families import FAMILIES
-from app.core.mechanisms import Baps
-from app.core.mechanisms.integer_table import integer_table, integer_weights
-from app.core.statistics import ExactStatistic
+from app.core.grids.integer_table import integer_table, integer_weights
+from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.mechanisms import Baps
+from app.core.statistics.sums import ExactStatistic
 from tests.core.families.family_cases import build
 
 FALSE_ALARM = 1e-6

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from app.errors import InvalidInput, PosternError, Unavailable
 from app.storage.cache import Cache
 from app.storage.engine import Database
-from app.storage.epochs import bump_epoch, get_epoch
+from app.storage.installation import bump_epoch, get_epoch
 from app.storage.migrate import is_current, upgrade
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import free_port

@@ -10,9 +10,9 @@ import pytest
 import redis as client_library
 from prometheus_client import REGISTRY
 
-from app.services.answer_query import answer_query
-from app.services.runtime import Runtime
-from app.services.shared_samples import SHARED_BYTES_MAX, read_samples, share_samples
+from app.services.reading.answer_query import answer_query
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.samples_cache import SHARED_BYTES_MAX, read_samples, share_samples
 from app.storage.cache.sealed import seal, unseal
 from tests.conftest import Backend
 from tests.servers.valkey import ValkeyServer

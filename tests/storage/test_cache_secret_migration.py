@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, text
 
-from app.services.idempotency import Once, Reply
+from app.services.runtime.idempotency import Once, Reply
 from app.storage.database_url import parse_database_url
 from app.storage.migrate import blocking_engine, migrations_folder, upgrade
 from tests.servers.postgres import PostgresServer

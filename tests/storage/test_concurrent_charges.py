@@ -9,7 +9,7 @@ from app.errors import BudgetExhausted, IntegrityFailure
 from app.ledger.account import account_id
 from app.ledger.amounts import NANO
 from app.ledger.posting import access_posting, commit_posting, reserve_posting, void_posting
-from app.services.verify_lines import verify_all
+from app.services.ledger.verify_lines import verify_all
 from app.storage.accounts import get_account, lock_accounts
 from app.storage.engine import Database
 from app.storage.ledger_book import outstanding, page_entries, post

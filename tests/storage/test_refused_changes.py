@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from app.ledger.posting import reserve_posting
-from app.services.verify_lines import verify_all
+from app.services.ledger.verify_lines import verify_all
 from app.storage.engine import Database
 from app.storage.ledger_book import post
 from app.storage.releases import claim_next, publish

@@ -20,9 +20,9 @@ from app.storage.datasets import (
     set_data,
 )
 from app.storage.engine import Database
-from app.storage.epochs import bump_epoch, get_epoch
 from app.storage.grants import Grant, get_grant, list_grants, put_grant
 from app.storage.idempotency import answer_key, claim_key, forget_keys
+from app.storage.installation import bump_epoch, get_epoch
 from app.storage.keys import ApiKey, get_key, insert_key, list_keys, revoke_key, touch_keys
 from app.storage.principals import Principal, get_principal, insert_principal, page_principals
 from app.storage.releases import get_release

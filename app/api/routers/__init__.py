@@ -1,16 +1,15 @@
 """Routes, one file a noun. The most asked come first, because addresses are matched in order."""
 
-from app.api.routers import analysts, datasets, keys, ledger, me, operations, plans, queries, readings, releases
+from app.api.routers import datasets, ledger, operations, people, plans, queries, readings, releases
 
 ROUTERS = (
     queries.router,
     readings.router,
     releases.router,
-    me.router,
+    people.me_router,
     plans.router,
     datasets.router,
-    analysts.router,
-    keys.router,
+    people.router,
     ledger.router,
     operations.router,
 )

@@ -7,14 +7,10 @@ from app.api.auth import StewardKey
 from app.api.documentation import JSON, ONCE, PARAMETERS, ROLE, THING, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_spec
-from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit
+from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit, runtime_of
 from app.api.responses import model_response, page_headers
-from app.api.runtime import runtime_of
 from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
-from app.services.create_dataset import create_dataset
-from app.services.read_datasets import list_datasets, read_dataset
-from app.services.set_cap import set_cap
-from app.services.upload_data import upload_data
+from app.services.datasets import create_dataset, list_datasets, read_dataset, set_cap, upload_data
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
 

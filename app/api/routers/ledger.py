@@ -5,12 +5,10 @@ from starlette.responses import Response
 
 from app.api.auth import OverseerKey
 from app.api.documentation import PARAMETERS, ROLE, THING, operation
-from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, Limit
+from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, Limit, runtime_of
 from app.api.responses import model_response, page_headers
-from app.api.runtime import runtime_of
 from app.api.schemas.ledger import LedgerHead, LedgerPage, Verification
-from app.services.read_ledger import read_head, read_ledger
-from app.services.verify_ledger import verify_ledger
+from app.services.ledger import read_head, read_ledger, verify_ledger
 
 router = APIRouter(prefix="/v1", tags=["ledger"])
 

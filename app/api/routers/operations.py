@@ -6,10 +6,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from app import __version__
 from app.api.documentation import operation
+from app.api.parameters import runtime_of
 from app.api.responses import model_response
-from app.api.runtime import runtime_of
 from app.api.schemas.operations import Health, Readiness
-from app.services.check_readiness import check_readiness, is_ready
+from app.services.runtime.check_readiness import check_readiness, is_ready
 
 router = APIRouter(tags=["operations"])
 

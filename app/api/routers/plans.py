@@ -6,10 +6,10 @@ from starlette.responses import Response
 from app.api.auth import AnyKey
 from app.api.documentation import JSON, KEY, operation
 from app.api.json_body import read_spec
+from app.api.parameters import runtime_of
 from app.api.responses import model_response
-from app.api.runtime import runtime_of
 from app.api.schemas.plans import Plan, PlanBody
-from app.services.plan_release import plan_release
+from app.services.plans import plan_release
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 

@@ -17,12 +17,10 @@ from app.api.direct_route import DirectRoute
 from app.api.documentation import JSON, ROLE, THING, operation
 from app.api.json_body import read_strict
 from app.api.line_stream import NDJSON, LineStream
-from app.api.parameters import ReleaseId
+from app.api.parameters import ReleaseId, runtime_of
 from app.api.responses import json_response
-from app.api.runtime import runtime_of
 from app.api.schemas.queries import EITHER, STREAM, QueriesBody, QueryAnswer, QueryAnswers, QueryBody, QueryPreview
-from app.services.answer_batch import answer_queries, stream_queries
-from app.services.answer_query import answer_query, one_turn, preview_query
+from app.services.reading import answer_queries, answer_query, one_turn, preview_query, stream_queries
 
 router = APIRouter(prefix="/v1", tags=["queries"], route_class=DirectRoute)
 

@@ -10,15 +10,13 @@ from app.api.conditional import ready_response, tag_headers, takes_gzip, unchang
 from app.api.documentation import CACHED, PARAMETERS, ROLE, THING, UNCHANGED, operation
 from app.api.downloads import Download
 from app.api.negotiation import MEDIA_TYPES, chosen_format
-from app.api.parameters import Cursor, IfNoneMatch, ReleaseId
+from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
 from app.api.responses import page_headers
-from app.api.runtime import runtime_of
 from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
-from app.services.export_samples import build_export, describe_export, right_to
-from app.services.exports import FORMATS
-from app.services.exports.draws import PARAMETERS_NAMED_MAX
-from app.services.read_density import BINS_MAX, Kind, read_density
-from app.services.read_summary import read_summary
+from app.services.reading import build_export, describe_export, read_density, read_summary, right_to
+from app.services.reading.exports import FORMATS
+from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
+from app.services.reading.read_density import BINS_MAX, Kind
 from app.storage.paging import Page
 
 router = APIRouter(prefix="/v1", tags=["readings"])

@@ -10,15 +10,22 @@ from app.api.conditional import cacheable_response
 from app.api.documentation import CACHED, JSON, KEY, ONCE, PARAMETERS, ROLE, THING, UNCHANGED, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_model, read_spec
-from app.api.parameters import LIMIT_DEFAULT, SANE_ID, Cursor, DatasetId, IdempotencyKey, IfNoneMatch, Limit, ReleaseId
+from app.api.parameters import (
+    LIMIT_DEFAULT,
+    SANE_ID,
+    Cursor,
+    DatasetId,
+    IdempotencyKey,
+    IfNoneMatch,
+    Limit,
+    ReleaseId,
+    runtime_of,
+)
 from app.api.responses import page_headers
-from app.api.runtime import runtime_of
 from app.api.schemas.cards import Card
 from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
-from app.services.buy_access import buy_access
-from app.services.read_card import read_card
-from app.services.read_releases import list_releases, read_release
-from app.services.request_release import request_release
+from app.services.reading import read_card
+from app.services.releases import buy_access, list_releases, read_release, request_release
 
 router = APIRouter(prefix="/v1", tags=["releases"])
 

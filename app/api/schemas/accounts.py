@@ -3,7 +3,8 @@
 from pydantic import Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Amount, Answer, Body, Delta, Epsilon, Slack
+from app.api.schemas.shapes import Amount, Answer, Delta, Epsilon, Slack
+from app.core.specs import Spec
 
 BUDGET: JsonDict = {
     "epsilon": 3.0,
@@ -24,7 +25,7 @@ COST: JsonDict = {
 }
 
 
-class BudgetBody(Body):
+class BudgetBody(Spec):
     """A cap on the privacy loss of everyone together."""
 
     epsilon: Epsilon

@@ -1,14 +1,16 @@
 """Datasets: a public schema, a budget and a source."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
-from app.api.schemas.shapes import PEOPLE_MAX, Answer, Body, Count, Delta, Name, PageOf, Slack, Time
-from app.core.mechanisms import SAMPLES_MAX
-from app.core.schema import COLUMNS_MAX, LEVELS_MAX, NAME_LENGTH_MAX, ROWS_PER_PERSON_MAX
+from app.api.schemas.shapes import PEOPLE_MAX, Answer, Count, Delta, Name, PageOf, Slack, Time
+from app.core.privacy.release_cost import SAMPLES_MAX
+from app.core.schema import Columns, PrivacyUnitSpec
+from app.core.specs import Spec
+from app.sources.source_spec import Source
 
 COLUMNS: JsonDict = {
     "cured": {"type": "binary"},
@@ -36,72 +38,14 @@ DATASET: JsonDict = {
 }
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_LEVEL = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH_MAX}
-_COLUMN = {
-    "oneOf": [
-        _closed({"type": {"const": "binary"}}),
-        _closed(
-            {
-                "type": {"const": "categorical"},
-                "levels": {
-                    "type": "array",
-                    "items": _LEVEL,
-                    "minItems": 2,
-                    "maxItems": LEVELS_MAX,
-                    "uniqueItems": True,
-                },
-            }
-        ),
-        _closed({"type": {"const": "real"}, "lower": {"type": "number"}, "upper": {"type": "number"}}),
-        _closed({"type": {"const": "integer"}, "lower": {"type": "integer"}, "upper": {"type": "integer"}}),
-    ]
-}
-Columns = Annotated[
-    dict[str, Any],
-    WithJsonSchema(
-        {
-            "type": "object",
-            "description": "Public columns with declared bounds or levels.",
-            "additionalProperties": _COLUMN,
-            "minProperties": 1,
-            "maxProperties": COLUMNS_MAX,
-        }
-    ),
-]
-
-
-class SourceBody(Body):
-    """Where rows come from. Further fields depend on the kind and are checked by it."""
-
-    model_config = ConfigDict(extra="allow")
-
-    kind: str = Field(min_length=1, max_length=40, examples=["upload"])
-
-
-class UnitBody(Body):
-    """A person is a value of `column` and owns at most `max_rows` rows."""
-
-    column: Name
-    max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX)
-
-
-class DatasetBody(Body):
+class DatasetBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [DATASET_BODY]})
 
     name: Name
     columns: Columns
     budget: OpenedBudgetBody
-    privacy_unit: UnitBody | None = Field(default=None, description="null: one row a person.")
-    source: SourceBody
+    privacy_unit: PrivacyUnitSpec | None = Field(default=None, description="null: one row a person.")
+    source: Source = Field(description="Where rows come from.")
     n: int | None = Field(default=None, ge=1, le=PEOPLE_MAX, description="The public number of people, if declared.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
@@ -114,8 +58,8 @@ class Dataset(Answer):
     columns: Columns
     n: Count | None = Field(description="The public number of people; null until it is declared or uploaded.")
     budget: Budget
-    privacy_unit: dict[str, Any] | None
-    source: dict[str, Any]
+    privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
+    source: Source
     data: str = Field(description="State of the data behind the source.")
     created_at: Time = Field(validation_alias="created_us")
 
@@ -141,7 +85,7 @@ class Upload(Answer):
     clipped_people: Count = Field(description="People with more rows than the privacy unit allows.")
 
 
-class CapBody(Body):
+class CapBody(Spec):
     """A budget for an analyst, or a number of samples for a dashboard."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"epsilon": 1.0, "delta": 1e-6}, {"samples": 50}]})

@@ -6,10 +6,10 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import COST, BudgetBody, Cost
-from app.api.schemas.datasets import Columns
-from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, MechanismBody, ModelBody
-from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Body, Count, Delta, Name
-from app.core.schema import ROWS_PER_PERSON_MAX
+from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, Mechanism, Model, PlanMechanismBody
+from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, ParameterRange
+from app.core.schema import ROWS_PER_PERSON_MAX, ColumnName, Columns
+from app.core.specs import Spec
 
 _TARGET: JsonDict = {"epsilon": 1.0, "delta": 1e-6}
 _ACCURACY: JsonDict = {
@@ -66,23 +66,23 @@ PLAN_BODIES: list[Any] = [
 ]
 
 
-class PlanUnitBody(Body):
+class PlanUnitBody(Spec):
     """`max_rows` rows a person; the column's name does not matter to the cost."""
 
-    column: Name | None = None
-    max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX)
+    column: ColumnName | None = Field(default=None, description="The column that names the person.")
+    max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX, description="Rows one person may own.")
 
 
-class PlanBody(Body):
+class PlanBody(Spec):
     """A release that does not exist, on `n` people that need not exist either."""
 
     model_config = ConfigDict(json_schema_extra={"examples": PLAN_BODIES})
 
-    model: ModelBody
+    model: Model = Field(description="What would be fitted: a family with its columns, prior and public range.")
     columns: Columns | None = Field(
         default=None, description="The public schema as in a dataset; a plan for `bernoulli` needs none."
     )
-    mechanism: MechanismBody
+    mechanism: PlanMechanismBody = Field(description="How samples would be drawn.")
     n: int = Field(ge=1, le=PEOPLE_MAX, description="The public number of people.")
     delta: Delta | None = Field(default=None, description="The δ at which ε is shown.")
     target: BudgetBody | None = Field(default=None, description="What may be spent: what is missing is then found.")
@@ -153,7 +153,7 @@ class PlanCurves(Answer):
 
 
 class PlanAlternative(Answer):
-    mechanism: dict[str, Any]
+    mechanism: Mechanism
     epsilon: Amount = Field(description="At the same δ.")
     accuracy: PlanAccuracy
 
@@ -192,11 +192,11 @@ class Plan(Answer):
 
     model_config = ConfigDict(json_schema_extra={"examples": [PLAN]})
 
-    model: dict[str, Any]
-    mechanism: dict[str, Any] = Field(description="With what was found: ready to be sent in a release.")
+    model: Model
+    mechanism: Mechanism = Field(description="With what was found: ready to be sent in a release.")
     n: Count
     privacy_unit_rows: Count
-    parameters: list[dict[str, Any]]
+    parameters: list[ParameterRange]
     cost: PlanCost
     vacuous: bool = Field(description="ε is above the configured ceiling: such a release needs `force`.")
     accuracy: PlanAccuracy

@@ -5,7 +5,8 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Answer, Body, Moment, Name, PageOf, Time
+from app.api.schemas.shapes import Answer, Moment, Name, PageOf, Time
+from app.core.specs import Spec
 
 PRINCIPAL: JsonDict = {
     "id": "an_7v3c5qk2b6jmw4xz",
@@ -26,7 +27,7 @@ KEY: JsonDict = {
 _TOKEN = "pstn_k3v7q2m5x4a6b2nd_" + "x" * 43
 
 
-class AnalystBody(Body):
+class AnalystBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ada"}, {"name": "wall", "role": "dashboard"}]})
 
     name: Name
@@ -50,7 +51,7 @@ class AnalystPage(PageOf):
     items: list[Analyst]
 
 
-class KeyBody(Body):
+class KeyBody(Spec):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"label": "notebook", "expires_at": "2030-01-01T00:00:00Z"}]}
     )

@@ -5,9 +5,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Answer, Body, Count
-from app.core.decisions import CONFIDENCE_DEFAULT, ESTIMANDS, UTILITIES
-from app.services.answer_batch import QUESTIONS_PER_BATCH_MAX, QUESTIONS_PER_STREAM_MAX
+from app.api.schemas.shapes import Answer, Count
+from app.core.decisions import CONFIDENCE_DEFAULT, UTILITIES
+from app.core.kinds import ESTIMANDS
+from app.core.specs import Spec
+from app.services.reading.answer_batch import QUESTIONS_PER_BATCH_MAX, QUESTIONS_PER_STREAM_MAX
 
 QUERY: JsonDict = {
     "estimand": {"kind": "parameter", "name": "theta"},
@@ -44,7 +46,7 @@ ENDING: JsonDict = {
 }
 
 
-class EstimandBody(Body):
+class EstimandBody(Spec):
     """What is asked about. `kind` decides which other fields there are, and checks them."""
 
     model_config = ConfigDict(extra="allow")
@@ -52,7 +54,7 @@ class EstimandBody(Body):
     kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*ESTIMANDS]})
 
 
-class UtilityBody(Body):
+class UtilityBody(Spec):
     """What makes a response good. `kind` decides which other fields there are, and checks them."""
 
     model_config = ConfigDict(extra="allow")
@@ -60,7 +62,7 @@ class UtilityBody(Body):
     kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*UTILITIES]})
 
 
-class QueryBody(Body):
+class QueryBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [QUERY]})
 
     estimand: EstimandBody | None = Field(default=None, description="Left out where the utility names its own.")
@@ -68,7 +70,7 @@ class QueryBody(Body):
     confidence: float = Field(default=CONFIDENCE_DEFAULT, gt=0, lt=1, description="Of the regret bound.")
 
 
-class QueriesBody(Body):
+class QueriesBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [QUERY], "together": True}]})
 
     queries: list[QueryBody] = Field(

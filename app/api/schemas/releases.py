@@ -1,14 +1,15 @@
 """Releases and access to them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
-from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, MechanismBody, ModelBody
-from app.api.schemas.shapes import Answer, Body, Count, PageOf, Time
-from app.core.mechanisms import SAMPLES_MAX
+from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mechanism, MechanismBody, Model
+from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange, Time
+from app.core.privacy.release_cost import SAMPLES_MAX
+from app.core.specs import Spec
 
 RELEASE: JsonDict = {
     "id": "rel_p5n6t2dy4hgakq2m",
@@ -25,15 +26,15 @@ RELEASE: JsonDict = {
 }
 
 
-class ReleaseBody(Body):
+class ReleaseBody(Spec):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"model": MODEL, "mechanism": MECHANISM}, {"model": COUNTS, "mechanism": AUTO_MECHANISM}]
         }
     )
 
-    model: ModelBody
-    mechanism: MechanismBody
+    model: Model = Field(description="What is fitted: a family with its columns, prior and public range.")
+    mechanism: MechanismBody = Field(description="How samples are drawn.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 
@@ -43,9 +44,9 @@ class Release(Answer):
     id: str
     dataset: str
     status: Literal["pending", "published", "withdrawn"]
-    model: dict[str, Any]
-    mechanism: dict[str, Any]
-    parameters: list[dict[str, Any]]
+    model: Model
+    mechanism: Mechanism
+    parameters: list[ParameterRange]
     cost: Cost
     n: Count
     samples: Count
@@ -59,7 +60,7 @@ class ReleasePage(PageOf):
     items: list[Release]
 
 
-class AccessBody(Body):
+class AccessBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [{"samples": 50}]})
 
     samples: int = Field(ge=1, le=SAMPLES_MAX, description="The length of the prefix, not an increment.")

@@ -11,16 +11,12 @@ PEOPLE_MAX = 10**10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Body(BaseModel):
-    """What a caller sends: no unknown fields, no coercion, no infinities."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
 class Answer(BaseModel):
     """What a service's view becomes. Field for field by name; times change from `_us` to RFC 3339."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, from_attributes=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, from_attributes=True, serialize_by_alias=True
+    )
 
     @classmethod
     def of(cls, view: object) -> Self:
@@ -74,6 +70,14 @@ Slack = Annotated[
         ge=0, lt=1, description="The part of δ kept for samplers exact up to a declared probability; 0 refuses them."
     ),
 ]
+
+
+class ParameterRange(Answer):
+    """A parameter of a model with its public range."""
+
+    name: str = Field(description="As it is called in estimands and expressions.")
+    lower: float = Field(description="It is never below.")
+    upper: float = Field(description="It is never above.")
 
 
 class PageOf(Answer):

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.estimands import ESTIMANDS, AnyEstimand, Context
+from app.core.decisions.estimands import AnyEstimand, Context, EstimandParser
 from app.core.decisions.estimands.estimand import Observed, is_number
 from app.core.decisions.regret import Regret
 from app.core.decisions.strict_fields import read_fraction, refuse_unknown, require_object
 from app.core.decisions.utilities import UTILITIES, Utility
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidQuery
 
 FIELDS = frozenset({"estimand", "utility", "confidence"})
@@ -81,15 +81,20 @@ class Question:
         )
 
 
-def compile_question(body: Mapping[str, Any], parameters: Sequence[Parameter], model: object | None = None) -> Question:
-    """`model` is the release's, of any class; estimands that need to know it look for the classes they know.
+def compile_question(
+    body: Mapping[str, Any],
+    parameters: Sequence[Parameter],
+    model: object | None,
+    estimands: Mapping[str, EstimandParser],
+) -> Question:
+    """`model` is the release's, and `estimands` what can be asked of it: those of its kind know its class.
 
     Raises InvalidQuery(field, expected) or InvalidExpression(field, expected, position).
     """
     spec = require_object("query", body)
     refuse_unknown("", spec, FIELDS)
     confidence = read_fraction("confidence", spec.get("confidence", CONFIDENCE_DEFAULT))
-    context = Context(parameters, model, ESTIMANDS)
+    context = Context(parameters, model, estimands)
     estimand = None
     if spec.get("estimand") is not None:
         estimand = context.read(spec["estimand"])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.empirical import SAMPLES_MAX, Empirical
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import NumericalFailure
 
 MARGINALS_MAX = 64

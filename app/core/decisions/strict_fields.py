@@ -3,12 +3,13 @@
 Names sent by the caller are echoed only when printable and short, so that any refusal can be encoded.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from app.core.decisions.expressions.limits import MAGNITUDE_MAX
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX
 from app.errors import InvalidQuery
 
 NAME_LENGTH_MAX = 128
@@ -52,3 +53,16 @@ def is_label(value: object) -> bool:
 
 def shown(name: object) -> str:
     return name if isinstance(name, str) and is_label(name) else "(unprintable)"
+
+
+@contextmanager
+def renaming(fields: Mapping[str, str]) -> Iterator[None]:
+    """Refusals name the field as the question wrote it, not as the network's own reader calls it."""
+    try:
+        yield
+    except InvalidQuery as refusal:
+        problem = refusal.problems[0]
+        for theirs, ours in fields.items():
+            if problem.field == theirs or problem.field.startswith(f"{theirs}."):
+                raise InvalidQuery(ours + problem.field[len(theirs) :], problem.expected) from None
+        raise

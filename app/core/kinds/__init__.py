@@ -1,29 +1,46 @@
-"""Every kind of model a release can be of, with the mechanisms that release it. To add a kind: a file and a line in KINDS."""
+"""Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.core.kinds.kind import Kind, ReleaseMechanism, ReleaseModel, budget_epsilon_max, refuse_wide_budget
+from app.core.decisions import question
+from app.core.decisions.estimands import SHARED_ESTIMANDS
+from app.core.kinds.kind import Kind
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
+from app.core.parameters import Parameter
 from app.core.schema import Column
+from app.core.specs import Spec, read_one_of
 from app.errors import InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-ALL_FAMILIES: dict[str, Kind] = {family: kind for kind in KINDS for family in kind.families}
-ALL_MECHANISMS: tuple[str, ...] = tuple(sorted({name for kind in KINDS for name in kind.mechanisms}))
+ESTIMANDS: tuple[str, ...] = tuple(
+    dict.fromkeys([*SHARED_ESTIMANDS, *(name for kind in KINDS for name in kind.estimands)])
+)
+
+
+def model_specs() -> dict[str, type[Spec]]:
+    """How the models of every kind are described, by family."""
+    return {name: family.spec for kind in KINDS for name, family in kind.families.items()}
+
+
+def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
+    """How mechanisms are described, by kind, whatever the model; in plans some may leave open what the plan finds."""
+    found: dict[str, type[Spec]] = {}
+    for name, each in (item for kind in KINDS for item in kind.mechanisms.items()):
+        spec = (each.plan_spec or each.spec) if in_plans else each.spec
+        if found.setdefault(name, spec) is not spec:
+            raise TypeError(f"{name} is described in two ways")
+    return found
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
     """Of any kind. Raises InvalidModel."""
-    if not isinstance(spec, Mapping):
-        raise InvalidModel("model", "an object")
-    family = spec.get("family")
-    if not isinstance(family, str) or family not in ALL_FAMILIES:
-        raise InvalidModel("model.family", "one of " + ", ".join(sorted(ALL_FAMILIES)))
-    model = ALL_FAMILIES[family].families[family](spec, columns)
+    family, read = read_one_of("family", model_specs(), spec, "model", InvalidModel)
+    model = kind_with(family).families[family].build(read, columns)
     _refuse_equal_names(model)
     return model
 
@@ -40,7 +57,11 @@ def _refuse_equal_names(model: ReleaseModel) -> None:
 
 
 def kind_of(model: ReleaseModel) -> Kind:
-    return ALL_FAMILIES[model.family]
+    return kind_with(model.family)
+
+
+def kind_with(family: str) -> Kind:
+    return next(kind for kind in KINDS if family in kind.families)
 
 
 def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMechanism:
@@ -48,15 +69,25 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
     return kind_of(model).parse_mechanism(spec)
 
 
+def compile_question(
+    body: Mapping[str, Any], parameters: Sequence[Parameter], model: ReleaseModel | None = None
+) -> question.Question:
+    """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
+    own = {} if model is None else kind_of(model).estimands
+    return question.compile_question(body, parameters, model, {**SHARED_ESTIMANDS, **own})
+
+
 __all__ = [
-    "ALL_FAMILIES",
-    "ALL_MECHANISMS",
+    "ESTIMANDS",
     "KINDS",
     "Kind",
     "ReleaseMechanism",
     "ReleaseModel",
-    "budget_epsilon_max",
+    "compile_question",
     "kind_of",
+    "kind_with",
+    "mechanism_specs",
+    "model_specs",
     "parse_mechanism",
     "parse_model",
     "refuse_wide_budget",

@@ -19,15 +19,10 @@ def fixed_log(values: Iterable[float], bits: int = LOG_BITS + _GUARD_BITS) -> li
 
 def fixed_log_complement(values: Iterable[float], bits: int = LOG_BITS + _GUARD_BITS) -> list[int]:
     """log(1 − x), with 1 − x formed exactly from the double x."""
-    from mpmath.libmp import from_rational, mpf_log, to_fixed
+    from mpmath.libmp import fone, from_float, mpf_log, mpf_sub, to_fixed  # `mpf_sub` without a precision is exact
 
     precision = bits + 64
-    logs = []
-    for value in values:
-        rest = 1 - Fraction(value)
-        exact = from_rational(rest.numerator, rest.denominator, precision)
-        logs.append(to_fixed(mpf_log(exact, precision), bits))
-    return logs
+    return [to_fixed(mpf_log(mpf_sub(fone, from_float(value)), precision), bits) for value in values]
 
 
 def rescale(value: int, factor: Fraction, from_bits: int = LOG_BITS + _GUARD_BITS) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import Direction, PublicGrid
+from app.core.grids.public_grid import Direction, PublicGrid
 from app.core.privacy.windows import outside_weight, posterior_windows
 
 Array = NDArray[np.float64]

@@ -6,8 +6,16 @@ Costs add on curves and pure sums, never on converted ε (PRIVACY §2, Accounts)
 import math
 from dataclasses import dataclass
 
-from app.core.privacy.orders import ORDERS
 from app.errors import NumericalFailure
+
+ORDERS: tuple[float, ...] = (
+    1.25, 1.5, 1.75, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128,
+    160, 192, 224, 256, 320, 384, 448, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536,
+)  # fmt: skip
+
+ORDERS_VERSION = 1
+"""Of the one public list of Rényi orders on which every cost curve is written down. The list never depends on data or on a
+release; adding an order is a new version. A few fractional ones below 2 serve budgets with large ε, large ones small ε."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +89,15 @@ def conversion_offset(order: float, delta: float) -> float:
 
 
 ZERO_COST = Cost(0.0, (0.0,) * len(ORDERS))
+
+
+def inexact_kl(kl: float, log_ratio: float) -> float:
+    """A bound on KL between two laws that are each within e^{±log_ratio} of laws at most `kl` apart; none for s > 1.
+
+    What a sampler's rounding adds. Let every probability of P̃ be within e^{±s} of P's, and of Q̃ of Q's, l = log P/Q. Then
+
+        KL(P̃‖Q̃) ≤ E_P̃[l] + 2s ≤ e^s·E_P[l⁺] − e^{−s}·E_P[l⁻] + 2s = e^s·KL(P‖Q) + 2·sinh(s)·E_P[l⁻] + 2s,
+
+    and E_P[l⁻] = E_P[(log Q/P)⁺] ≤ E_P[Q/P]/e ≤ 1/e, because log x ≤ x/e. For s ≤ 1, 2·sinh(s)/e < s.
+    """
+    return math.exp(log_ratio) * kl + 3 * log_ratio if log_ratio <= 1 else math.inf

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import PublicGrid
+from app.core.grids.public_grid import PublicGrid
 from app.core.privacy.windows import beyond_edges, means_peaking_at, points_per_sd
 
 Array = NDArray[np.float64]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import Direction, PublicGrid, person_points
+from app.core.grids.public_grid import Direction, PublicGrid, person_points
 from app.core.numerics.hull import hull_vertices
 from app.core.numerics.remainder import centred_cumulant
-from app.core.privacy.orders import ORDERS
+from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import PublicGrid
+from app.core.grids.public_grid import PublicGrid
+from app.core.privacy.cost import ORDERS
 from app.core.privacy.curvature import Ceiling, curvature_ceiling
 from app.core.privacy.enumeration import Supremum
-from app.core.privacy.orders import ORDERS
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import Direction, PublicGrid
+from app.core.grids.public_grid import Direction, PublicGrid
 from app.core.privacy.cells import Bounds, Cells, bound_cells, longer_across_rows, variances
 from app.core.privacy.windows import means_peaking_at, points_per_sd, window_width
 from app.errors import NumericalFailure

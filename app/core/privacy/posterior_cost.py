@@ -15,11 +15,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import Direction, ExponentialModel, PublicGrid, directions
-from app.core.privacy.cost import Cost
+from app.core.grids.public_grid import Direction, ExponentialModel, PublicGrid, directions
+from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.enumeration import Supremum, enumerate_supremum, pair_count
 from app.core.privacy.kernel import kernel_supremum
-from app.core.privacy.orders import ORDERS
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure

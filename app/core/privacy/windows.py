@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.exponential import PublicGrid
+from app.core.grids.public_grid import PublicGrid
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -2,8 +2,7 @@
 
 from app.core.summaries.histogram import Histogram, JointHistogram, edges_of, histogram, joint_histogram
 from app.core.summaries.kernel_density import KernelDensity, kernel_density
-from app.core.summaries.summary import Summary, summarise
-from app.core.summaries.tightest import tightest_interval
+from app.core.summaries.summary import Summary, summarise, tightest_interval
 
 __all__ = [
     "Histogram",

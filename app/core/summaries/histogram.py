@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 
 Array = NDArray[np.float64]
 

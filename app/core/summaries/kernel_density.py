@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.core.summaries.histogram import histogram
 
 CELLS_PER_POINT = 64

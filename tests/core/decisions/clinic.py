@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 
 from app.core.decisions import SampleSet
-from app.core.networks.model import NetworkModel
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.structure import Node, build_network
 
 ARMS, CURED, VISITS = ("drug", "placebo", "none"), ("false", "true"), ("0", "1", "2")
 MODEL = NetworkModel(

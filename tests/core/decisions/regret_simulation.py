@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.decisions import SampleSet, answer_question, compile_question
-from app.core.families.parameters import Parameter
+from app.core.decisions import SampleSet, answer_question
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 from tests.core.decisions.reference_utilities import UTILITIES, expression_spec
 
 THETA = Parameter("theta", 0.0, 1.0)

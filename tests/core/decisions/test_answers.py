@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.empirical import SAMPLES_MAX, Empirical
-from app.core.families.parameters import Parameter
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression, NumericalFailure
 
 THETA = Parameter("theta", 0.05, 0.95)
@@ -113,7 +114,7 @@ def test_another_process_gives_the_same_bytes():
 import json, sys
 import numpy as np
 from app.core.decisions import SampleSet, answer_question, compile_question
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 parameters = [Parameter("theta", 0.05, 0.95), Parameter("phi", -1.0, 1.0)]
 samples = SampleSet(parameters, np.array(json.loads(sys.stdin.readline())))
 for body in json.loads(sys.stdin.readline()):

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.expressions import compile_expression
 from app.core.decisions.utilities.log import floored_law
-from app.core.families.parameters import Parameter
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
 from tests.core.decisions.clinic import MODEL, joint, network_samples
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.decisions import Answer, SampleSet, answer_question, compile_question
-from app.core.families.parameters import Parameter
+from app.core.decisions import Answer, SampleSet, answer_question
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 
 LOWER, UPPER = -1.0, 3.0
 THETA = Parameter("theta", LOWER, UPPER)

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.core.decisions import ESTIMANDS, UTILITIES, SampleSet, answer_question, compile_question
-from app.core.families.bernoulli import bernoulli
-from app.core.families.parameters import Parameter
+from app.core.decisions import UTILITIES, SampleSet, answer_question
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds import ESTIMANDS, compile_question
+from app.core.parameters import Parameter
 from tests.core.decisions.clinic import ARMS, MODEL, joint, network_samples
 from tests.core.decisions.reference_utilities import expression_spec, mean
 from tests.core.decisions.wages import WAGES, wage_samples

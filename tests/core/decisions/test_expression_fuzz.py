@@ -6,12 +6,14 @@ The reference evaluator is Python itself, on texts generated from the grammar (w
 import time
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.decisions.expressions import Expression, compile_expression
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression
+from tests.deep import deep
 
 PARAMETERS = (Parameter("theta", 0.05, 0.95), Parameter("x", -2.0, 3.0))
 POINTS = np.array([(0.05, -2.0), (0.05, 3.0), (0.95, -2.0), (0.95, 3.0), (0.5, 0.0), (0.31, 1.0), (0.7, -0.4)])
@@ -58,23 +60,34 @@ def compiled_or_refused(text: str) -> Expression | None:
     return None
 
 
-@settings(BOUNDED, max_examples=2_000)
-@given(st.lists(pieces, max_size=40).map("".join))
-def test_shuffled_pieces_compile_or_are_refused_with_a_position(text):
-    expression = compiled_or_refused(text)
-    if expression is not None:
-        assert np.isfinite(expression.values(list(POINTS.T))).all()
+@pytest.mark.parametrize("examples", [400, deep(10_000)])
+def test_shuffled_pieces_compile_or_are_refused_with_a_position(examples):
+    @settings(BOUNDED, max_examples=examples)
+    @given(st.lists(pieces, max_size=40).map("".join))
+    def check(text):
+        expression = compiled_or_refused(text)
+        if expression is not None:
+            assert np.isfinite(expression.values(list(POINTS.T))).all()
+
+    check()
 
 
-@settings(BOUNDED, max_examples=1_000)
-@given(st.text(max_size=60))
-def test_any_text_compiles_or_is_refused_with_a_position(text):
-    compiled_or_refused(text)
+@pytest.mark.parametrize("examples", [400, deep(10_000)])
+def test_any_text_compiles_or_is_refused_with_a_position(examples):
+    @settings(BOUNDED, max_examples=examples)
+    @given(st.text(max_size=60))
+    def check(text):
+        compiled_or_refused(text)
+
+    check()
 
 
-@settings(BOUNDED, max_examples=1_500)
-@given(grammatical)
-def test_what_compiles_equals_python_and_stays_in_its_public_range(text):
+@pytest.mark.parametrize("examples", [400, deep(10_000)])
+def test_what_compiles_equals_python_and_stays_in_its_public_range(examples):
+    settings(BOUNDED, max_examples=examples)(given(grammatical)(check_against_python))()
+
+
+def check_against_python(text):
     expression = compiled_or_refused(text)
     if expression is None:
         return
@@ -86,18 +99,23 @@ def test_what_compiles_equals_python_and_stays_in_its_public_range(text):
         assert abs(value - reference) <= 1e-9 * max(1.0, abs(reference), abs(expression.upper))
 
 
-@settings(BOUNDED, max_examples=300)
-@given(grammatical, st.floats(0.05, 0.95), st.floats(-2, 3))
-def test_the_public_range_holds_at_every_point(text, theta, x):
-    expression = compiled_or_refused(text)
-    if expression is not None:
-        value = expression.values([np.array([theta]), np.array([x])])[0]
-        assert expression.lower <= value <= expression.upper
+@pytest.mark.parametrize("examples", [200, deep(10_000)])
+def test_the_public_range_holds_at_every_point(examples):
+    @settings(BOUNDED, max_examples=examples)
+    @given(grammatical, st.floats(0.05, 0.95), st.floats(-2, 3))
+    def check(text, theta, x):
+        expression = compiled_or_refused(text)
+        if expression is not None:
+            value = expression.values([np.array([theta]), np.array([x])])[0]
+            assert expression.lower <= value <= expression.upper
+
+    check()
 
 
 def test_the_longest_texts_are_refused_or_compiled_quickly():
     texts = ["(" * 1000, "-" * 1000, "1**" * 333, "9" * 1000, "1e" * 500, "a" * 1000, "theta+" * 166 + "1", " " * 1000]
     texts += ["min(" * 250, "1," * 500, "<" * 1000, "." * 1000, "1." * 500, "0" * 999 + "x", "1e" + "0" * 998]
+    texts += ["1" * 999 + "_", "1" * 300 + "." + "2" * 300 + "e" + "3" * 300 + "_", "`" + "a" * 999]
     start = time.process_time()
     for text in texts:
         compiled_or_refused(text)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from app.core.decisions.expressions import Expression, check_work, compile_expression
-from app.core.decisions.expressions.limits import DEPTH_MAX, NODES_MAX, OPERATIONS_MAX, TEXT_LENGTH_MAX
-from app.core.families.parameters import Parameter
+from app.core.decisions.expressions.tree import DEPTH_MAX, NODES_MAX, OPERATIONS_MAX, TEXT_LENGTH_MAX
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
 
 THETA = Parameter("theta", 0.05, 0.95)
@@ -98,6 +98,8 @@ def test_text_means_what_arithmetic_says(text, reference):
         ("1_000", 0),
         ("0x10", 0),
         ("1e", 0),
+        ("theta + 1e", 8),
+        ("1e+ theta", 0),
         ("1.2.3", 0),
         ("2theta", 0),
         (".", 0),

@@ -9,9 +9,10 @@ import math
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.regret import Bound, bound_finite, bound_log_law, bound_log_report, bound_mode, bound_real
-from app.core.families.parameters import Parameter
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 from tests.core.decisions.clinic import MODEL, joint, network_samples
 
 THETA = Parameter("theta", 0.0, 1.0)

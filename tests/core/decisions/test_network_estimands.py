@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.estimands.estimand import check_total_work
 from app.core.decisions.sample_set import MARGINALS_MAX
-from app.core.families.bernoulli import bernoulli
-from app.core.families.parameters import Parameter
-from app.core.networks.block_sampler import Settings, draw_network
-from app.core.networks.model import NetworkModel
-from app.core.networks.structure import Node, build_network
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds import compile_question
+from app.core.kinds.networks.blocks.block_sampler import Settings, draw_network
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.structure import Node, build_network
+from app.core.parameters import Parameter
 from app.errors import InvalidQuery
 from tests.core.decisions.clinic import ARMS, MODEL, RECORDS, VISITS, joint, network_samples
 

@@ -7,10 +7,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from app.core.decisions import answer_question, compile_question
+from app.core.decisions import answer_question
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.regret import bound_mixed_quantiles
-from app.core.regression.estimands import prediction, predictive_interval
+from app.core.kinds import compile_question
+from app.core.kinds.regression.combinations import prediction, predictive_interval
 from app.errors import InvalidQuery
 from tests.core.decisions.wages import WAGES, wage_samples
 

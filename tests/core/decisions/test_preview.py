@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
-from app.core.families.bernoulli import bernoulli
-from app.core.families.parameters import Parameter
+from app.core.decisions import SampleSet, answer_question
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression
 from tests.core.decisions.clinic import MODEL, network_samples
 from tests.core.decisions.wages import WAGES, wage_samples

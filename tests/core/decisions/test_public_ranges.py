@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.core.decisions.expressions import compile_expression
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression
 
 POSITIVE = Parameter("p", 0.05, 0.95)

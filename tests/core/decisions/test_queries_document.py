@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.decisions import ESTIMANDS, UTILITIES, SampleSet, answer_question, compile_question
-from app.core.decisions.expressions import compile_expression, limits, parser
+from app.core.decisions import UTILITIES, SampleSet, answer_question
+from app.core.decisions.expressions import compile_expression, parser, tree
 from app.core.decisions.expressions.operations import FUNCTIONS
-from app.core.families.bernoulli import bernoulli
-from app.core.families.parameters import Parameter
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds import ESTIMANDS, compile_question
+from app.core.parameters import Parameter
 from tests.core.decisions.clinic import MODEL, network_samples
 from tests.core.decisions.wages import WAGES, wage_samples
 
@@ -55,12 +56,12 @@ def test_the_grammar_is_the_one_the_parser_documents():
 def test_the_limits_are_the_ones_enforced():
     found = re.search(r"Limits: ([\d,]+) characters, (\d+) levels of nesting, (\d+) numbers", DOCUMENT).groups()
     assert [int(number.replace(",", "")) for number in found] == [
-        limits.TEXT_LENGTH_MAX,
-        limits.DEPTH_MAX,
-        limits.NODES_MAX,
+        tree.TEXT_LENGTH_MAX,
+        tree.DEPTH_MAX,
+        tree.NODES_MAX,
     ]
-    assert limits.OPERATIONS_MAX == 5 * 10**7
-    assert limits.MAGNITUDE_MAX == 1e150
+    assert tree.OPERATIONS_MAX == 5 * 10**7
+    assert tree.MAGNITUDE_MAX == 1e150
 
 
 def test_the_range_quoted_for_a_product_is_the_one_computed():

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.decisions import ESTIMANDS, UTILITIES, compile_question
-from app.core.families.parameters import Parameter
+from app.core.decisions import UTILITIES
+from app.core.kinds import ESTIMANDS, compile_question
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidInput, InvalidQuery
 
 PARAMETERS = (Parameter("theta", 0.05, 0.95),)

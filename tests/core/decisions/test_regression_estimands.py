@@ -6,7 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
+from app.core.kinds import compile_question
 from app.errors import InvalidQuery
 from tests.core.decisions.wages import WAGES, wage_samples
 from tests.core.regression.regression_cases import wage_model

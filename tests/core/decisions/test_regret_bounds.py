@@ -12,9 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.regret import bound_finite, bound_mean, bound_quantiles
-from app.core.families.parameters import Parameter
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 
 THETA = Parameter("theta", 0.0, 1.0)
 ROUNDS = 1_500

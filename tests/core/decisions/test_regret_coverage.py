@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from app.core.decisions import UTILITIES, compile_question
+from app.core.decisions import UTILITIES
 from app.core.decisions.regret import bound_log_law, bound_mode
+from app.core.kinds import compile_question
 from tests.core.decisions.regret_simulation import BODIES, GRID, PARAMETER, POSTERIORS, THETA, simulate
 
 ROUNDS = 300

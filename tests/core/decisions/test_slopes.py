@@ -8,7 +8,7 @@ from mpmath import mp, mpf
 
 from app.core.decisions.expressions import Expression, compile_expression
 from app.core.decisions.expressions.slopes import motion, public_box
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidExpression
 
 THETA = Parameter("theta", 0.05, 0.95)

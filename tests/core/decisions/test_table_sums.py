@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.utilities.table_sums import TableSums
-from app.core.families.parameters import Parameter
+from app.core.kinds import compile_question
+from app.core.parameters import Parameter
 
 PARAMETERS = (Parameter("theta", 0.0, 1.0), Parameter("phi", -2.0, 3.0))
 SIZES = (1, 2, 37, 1_000, 20_000)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from app.core.families import Model, parse_model
-from app.core.families.exponential import PublicGrid
+from app.core.grids.public_grid import PublicGrid
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.families import Model
 from app.core.schema import parse_columns
 
 Log = Callable[[Any], Any]

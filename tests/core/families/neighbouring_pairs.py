@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.families import Model
+from app.core.kinds.one_parameter.families import Model
 from app.core.privacy import ORDERS
 from tests.core.families.family_cases import exact_tables
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.core.decisions import SampleSet, answer_question, compile_question
-from app.core.families import FAMILIES, Model, parse_model
-from app.core.families.predictive import RecordLaw, prior_predictive
+from app.core.decisions import SampleSet, answer_question
+from app.core.kinds import compile_question, parse_model
+from app.core.kinds.one_parameter.families import FAMILIES, Model
+from app.core.kinds.one_parameter.predictive import RecordLaw, prior_predictive
 from app.core.schema import parse_columns
 from app.errors import InvalidQuery
 

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.families import FAMILIES, Model, parse_model
-from app.core.families.bernoulli import TRIM_MIN
-from app.core.mechanisms import Baps, Laplace, MapPoint
-from app.core.mechanisms.accuracy import expected_accuracy
-from app.core.mechanisms.calibration import (
-    Target,
+from app.core.grids.bernoulli import TRIM_MIN
+from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.accuracy import expected_accuracy
+from app.core.kinds.one_parameter.calibration import (
     largest_noise_epsilon,
     largest_point_epsilon,
-    largest_samples,
     largest_temperature,
     smallest_trim,
 )
-from app.core.mechanisms.comparison import Alternative, Comparison, alternatives, reason
-from app.core.mechanisms.mechanism import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives, reason
+from app.core.kinds.one_parameter.families import FAMILIES, Model
+from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint
+from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.privacy.targets import Target, largest_samples
 from app.core.schema import parse_columns
-from app.core.statistics import ExactStatistic
+from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidMechanism
 from tests.core.families.family_cases import CASES, build
 
@@ -199,7 +199,7 @@ def test_the_default_number_of_free_samples_decides_nothing(monkeypatch: pytest.
     asked = compared("bernoulli", 100_000, Target(10.0, 1e-6))
     orders, errors = set(), set()
     for free in (3, 1_000, 10**6):
-        monkeypatch.setattr("app.core.mechanisms.comparison.FREE_SAMPLES", free)
+        monkeypatch.setattr("app.core.kinds.one_parameter.comparison.FREE_SAMPLES", free)
         found = alternatives(asked)
         orders.add(tuple(each.mechanism.kind for each in found))
         errors.add(tuple(asked.error(each) for each in found))
@@ -262,6 +262,7 @@ def test_free_samples_count_only_where_their_number_is_fixed() -> None:
     assert compared("poisson", 500, Target(1.0, 1e-6), 1000).error(noisy) == noisy.accuracy.total_sd
 
 
+@pytest.mark.usefixtures("shared_constants")
 def test_expected_error_is_what_simulated_releases_show() -> None:
     """The plan's figure against 300 simulated releases, θ from the prior: within 15 %, over three standard deviations."""
     model, people, source = build("bernoulli"), 400, np.random.Generator(np.random.PCG64(8))

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.mechanisms import Baps, Laplace, MapPoint, Mechanism
-from app.core.mechanisms.calibration import Target
+from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint, Mechanism
+from app.core.noise.discrete_laplace import discrete_laplace_cost
 from app.core.privacy import ORDERS, ZERO_COST, Cost
-from app.core.privacy.discrete_laplace import discrete_laplace_cost
+from app.core.privacy.targets import Target
 from app.errors import InvalidMechanism, NumericalFailure
 from tests.core.families.family_cases import build
 

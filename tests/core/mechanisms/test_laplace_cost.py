@@ -7,15 +7,15 @@ import mpmath
 import numpy as np
 import opendp.prelude as dp
 import pytest
+from numpy.typing import NDArray
 
-from app.core.families import FAMILIES
 from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.mechanisms import Laplace
-from app.core.mechanisms.mechanism import chargeable
-from app.core.mechanisms.noise_aware import noise_scale
+from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.mechanisms import Laplace
+from app.core.noise.discrete_laplace import discrete_laplace_cost, noise_scale
 from app.core.privacy import ORDERS
-from app.core.privacy.discrete_laplace import discrete_laplace_cost
-from app.core.statistics import ExactStatistic
+from app.core.privacy.release_cost import chargeable
+from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidMechanism
 from tests.core.families.family_cases import build
 
@@ -84,18 +84,19 @@ def test_samples_are_free_after_the_first_and_so_are_prefixes() -> None:
     assert costs[2].prefix(0).pure == 0
 
 
-def test_only_the_noisy_sum_reaches_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_noisy_sum_reaches_the_samples() -> None:
     """With the noise fixed to hide the difference, two datasets give the same samples from the same random bytes."""
     model = build("poisson")
     seen: list[int] = []
 
-    def hide(value: int, scale: float) -> int:
-        seen.append(value)
-        return 150
+    def hide(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        seen.extend(values.tolist())
+        return np.array([150], dtype=np.int64)
 
-    monkeypatch.setattr("app.core.mechanisms.laplace.add_noise", hide)
     drawn = [
-        Laplace(30, 1.0).draw(model, 100, 1, ExactStatistic(total, 100), np.random.Generator(np.random.PCG64(1)).bytes)
+        Laplace(30, 1.0).draw(
+            model, 100, 1, ExactStatistic(total, 100), np.random.Generator(np.random.PCG64(1)).bytes, hide
+        )
         for total in (0, 390, 10**9, -5)
     ]
     assert all((each == drawn[0]).all() for each in drawn)

@@ -1,4 +1,4 @@
-"""Record-level privacy of network posteriors straight from the definition; shares no formula with `app/core/networks`.
+"""Record-level privacy of network posteriors straight from the definition; shares no formula with `app/core/kinds/networks`.
 
 A dataset is a multiset of records. For each, every block's posterior table is built from its counts; blocks are
 independent, so the divergence of two datasets is the sum over blocks of theirs. All neighbouring datasets are visited.

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.networks.structure import Network, Node, build_network
+from app.core.kinds.networks.structure import Network, Node, build_network
 
 Array = NDArray[np.float64]
 

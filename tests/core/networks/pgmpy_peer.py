@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from app.core.networks.structure import Network
+from app.core.kinds.networks.structure import Network
 from tests.core.networks.network_cases import Array
 
 
 @lru_cache(maxsize=1)
-def _pgmpy() -> tuple[Any, Any, Any]:
+def load_pgmpy() -> tuple[Any, Any, Any]:
     """Loaded when first needed: it takes seconds, which collecting the tests should not."""
     with warnings.catch_warnings():
-        # Its own deprecated modules warn while it loads.
-        warnings.simplefilter("ignore")
+        # It still loads a module of its own that it deprecates.
+        warnings.filterwarnings(
+            "ignore", r"`pgmpy\.estimators\.StructureScore` is deprecated", FutureWarning, r"pgmpy\."
+        )
         from pgmpy.factors.discrete import TabularCPD
         from pgmpy.inference import VariableElimination
         from pgmpy.models import DiscreteBayesianNetwork
@@ -24,7 +26,7 @@ def _pgmpy() -> tuple[Any, Any, Any]:
 
 def pgmpy_tables(network: Network, cells: Array) -> list[Any]:
     """pgmpy writes a table as (own levels, configurations of the parents)."""
-    table, _, _ = _pgmpy()
+    table, _, _ = load_pgmpy()
     tables = []
     for i, node in enumerate(network.nodes):
         values = cells[network.cells(i)].reshape(network.configurations(i), len(node.levels)).T
@@ -36,7 +38,7 @@ def pgmpy_tables(network: Network, cells: Array) -> list[Any]:
 
 
 def pgmpy_engine(network: Network, cells: Array) -> Any:
-    _, network_model, elimination = _pgmpy()
+    _, network_model, elimination = load_pgmpy()
     model = network_model()
     model.add_nodes_from([node.name for node in network.nodes])
     model.add_edges_from([(parent, node.name) for node in network.nodes for parent in node.parents])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.networks.bif import TEXT_LENGTH_MAX, network_from_bif, network_to_bif
-from app.core.networks.evidence import compile_evidence
-from app.core.networks.network_json import network_from_json
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.evidence.compiled import compile_evidence
+from app.core.kinds.networks.exchange.bif import TEXT_LENGTH_MAX, network_from_bif, network_to_bif
+from app.core.kinds.networks.exchange.network_json import network_from_json
+from app.core.kinds.networks.structure import Node, build_network
 from app.errors import InvalidModel
 from tests.core.networks.network_cases import draw_samples, random_network
 

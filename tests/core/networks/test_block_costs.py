@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families.bernoulli import bernoulli
-from app.core.networks.block_grid import BlockShape, block_grid
-from app.core.networks.blocks import CURVE, DIRECTIONS, KL, PURE, SWAP, block_terms, range_terms
-from app.core.networks.curvature import AXES, RangeMaximum, VarianceMap, plane_edges
-from app.core.networks.model import NetworkModel
-from app.core.networks.network_cost import DETAILED_SHAPES_MAX, record_cost
-from app.core.networks.structure import Node, build_network
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds.networks.blocks.block_cost import CURVE, DIRECTIONS, KL, PURE, SWAP, block_terms, range_terms
+from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid
+from app.core.kinds.networks.blocks.curvature import AXES, RangeMaximum, VarianceMap, plane_edges
+from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, record_cost
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.structure import Node, build_network
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
 

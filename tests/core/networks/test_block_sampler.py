@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.families.bernoulli import bernoulli
-from app.core.networks.block_grid import BlockShape, block_grid
-from app.core.networks.block_sampler import (
+from app.core.grids.bernoulli import bernoulli
+from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid
+from app.core.kinds.networks.blocks.block_sampler import (
     LOWEST,
     TOTAL_BITS,
     UNIFORM_SHARE,
@@ -21,11 +21,12 @@ from app.core.networks.block_sampler import (
     weight_error,
     whole_weights,
 )
-from app.core.networks.counts import ExactCounts, count_records
-from app.core.networks.mechanisms import NetworkBaps, NetworkMap
-from app.core.networks.mechanisms.map_point import sharpener
-from app.core.networks.network_cost import block_shapes, range_units, record_cost
+from app.core.kinds.networks.cost import block_shapes, range_units, record_cost
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap
+from app.core.kinds.networks.mechanisms.map_point import sharpener
+from app.core.kinds.networks.statistic import count_records
 from app.core.numerics.fixed_point import LOG_BITS
+from app.core.statistics.counts import ExactCounts
 from tests.core.networks.test_block_costs import alarm_sized_network
 from tests.core.networks.test_record_costs import model_of
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.networks.evidence import compile_evidence, compile_expectation, compile_law
-from app.core.networks.structure import Network, Node, build_network
+from app.core.kinds.networks.evidence.compiled import compile_evidence, compile_expectation, compile_law
+from app.core.kinds.networks.structure import Network, Node, build_network
 from tests.core.networks.network_cases import Array, agreeing, draw_samples, joint_law, random_network
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.networks.explanation import compile_explanation
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.evidence.explanation import compile_explanation
+from app.core.kinds.networks.structure import Node, build_network
 from app.errors import InvalidQuery
 from tests.core.networks.network_cases import agreeing, draw_samples, every_configuration, joint_law, random_network
 

@@ -5,16 +5,16 @@ import time
 import numpy as np
 import pytest
 
-from app.core.networks.elimination import graph_of, sizes_of
-from app.core.networks.elimination_order import (
+from app.core.kinds.networks.evidence.compiled import compile_evidence
+from app.core.kinds.networks.evidence.elimination import graph_of, sizes_of
+from app.core.kinds.networks.evidence.elimination_order import (
     OPERATIONS_MAX,
     TABLE_ENTRIES_MAX,
     ancestors,
     plan_elimination,
     relevant_nodes,
 )
-from app.core.networks.evidence import compile_evidence
-from app.core.networks.structure import Network, Node, build_network
+from app.core.kinds.networks.structure import Network, Node, build_network
 from app.errors import InvalidQuery
 from tests.core.networks.network_cases import clinical_network, leaves
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.core.networks.evidence import compile_evidence, compile_law
+from app.core.kinds.networks.evidence.compiled import compile_evidence, compile_law
 from tests.core.networks.network_cases import Array, clinical_network, draw_samples, leaves
 from tests.core.networks.pgmpy_peer import pgmpy_engine, pgmpy_law
 

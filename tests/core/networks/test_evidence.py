@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.networks.evidence import compile_evidence, compile_expectation, compile_law, read_evidence
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.evidence.compiled import compile_evidence, compile_expectation, compile_law, read_evidence
+from app.core.kinds.networks.structure import Node, build_network
 from app.errors import InvalidQuery
 
 COUNTS = tuple(str(k) for k in range(-1, 3))

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from app.core.mechanisms.calibration import Target
-from app.core.networks.comparison import STEP, fitting_baps, network_alternatives
-from app.core.networks.joint_maximum import Factor, joint_maximum
-from app.core.networks.mechanisms import NetworkBaps, NetworkLaplace
+from app.core.kinds.networks.blocks.joint_maximum import Factor, joint_maximum
+from app.core.kinds.networks.comparison import STEP, fitting_baps, network_alternatives
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkLaplace
+from app.core.privacy.targets import Target
 from app.errors import InvalidMechanism
 from tests.core.networks.test_noise_mechanisms import binary_network
 from tests.core.networks.test_record_costs import model_of

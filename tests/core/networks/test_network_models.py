@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.networks.counts import ExactCounts, clamped_counts, count_records
-from app.core.networks.parsing import parse_naive_bayes, parse_network
-from app.core.networks.splits import deepest, level_probabilities, level_splits, path, side_totals
+from app.core.kinds import parse_model
+from app.core.kinds.networks.splits import deepest, level_probabilities, level_splits, path, side_totals
+from app.core.kinds.networks.statistic import clamped_counts, count_records
 from app.core.schema import parse_columns
+from app.core.statistics.counts import ExactCounts
 from app.errors import InvalidModel
 
 COLUMNS = parse_columns(
@@ -33,7 +34,7 @@ NETWORK: dict[str, Any] = {
 
 
 def test_network_is_read_with_parents_first_and_its_defaults() -> None:
-    model = parse_network(NETWORK, COLUMNS)
+    model = parse_model(NETWORK, COLUMNS)
     assert [node.name for node in model.network.nodes] == ["smoker", "city", "visits"]
     assert [node.concentration for node in model.network.nodes] == [(2, 5), (0.5,) * 3, (3,) * 5]
     assert model.network.nodes[0].levels == ("false", "true")
@@ -42,24 +43,24 @@ def test_network_is_read_with_parents_first_and_its_defaults() -> None:
 
 
 def test_order_of_fields_never_decides_where_a_probability_goes() -> None:
-    model = parse_network(NETWORK, COLUMNS)
+    model = parse_model(NETWORK, COLUMNS)
     turned = {**NETWORK, "nodes": dict(reversed(NETWORK["nodes"].items()))}
-    assert parse_network(turned, COLUMNS) == model
-    assert hash(parse_network(turned, COLUMNS)) == hash(model)
+    assert parse_model(turned, COLUMNS) == model
+    assert hash(parse_model(turned, COLUMNS)) == hash(model)
 
 
 @pytest.mark.parametrize("splits", ["tree", "chain"])
 def test_models_survive_their_own_json(splits: str) -> None:
-    network = parse_network(NETWORK | {"splits": splits, "trim": 0.1}, COLUMNS)
-    assert parse_network(json.loads(json.dumps(network.as_json(), sort_keys=True)), COLUMNS) == network
+    network = parse_model(NETWORK | {"splits": splits, "trim": 0.1}, COLUMNS)
+    assert parse_model(json.loads(json.dumps(network.as_json(), sort_keys=True)), COLUMNS) == network
     spec = {"family": "naive_bayes", "class": "smoker", "features": ["visits", "city"], "splits": splits}
-    naive = parse_naive_bayes(spec, COLUMNS)
-    assert parse_naive_bayes(json.loads(json.dumps(naive.as_json(), sort_keys=True)), COLUMNS) == naive
+    naive = parse_model(spec, COLUMNS)
+    assert parse_model(json.loads(json.dumps(naive.as_json(), sort_keys=True)), COLUMNS) == naive
     assert [node.parents for node in naive.network.nodes] == [(), ("smoker",), ("smoker",)]
 
 
 def test_parameters_are_the_cells_with_ranges_of_products_of_trimmed_splits() -> None:
-    model = parse_network(NETWORK, COLUMNS)
+    model = parse_model(NETWORK, COLUMNS)
     names = [parameter.name for parameter in model.parameters]
     assert names == list(model.network.cell_names())
     bounds = {parameter.name: (parameter.lower, parameter.upper) for parameter in model.parameters}
@@ -83,8 +84,9 @@ def test_parameters_are_the_cells_with_ranges_of_products_of_trimmed_splits() ->
         ({"nodes": {"city": {"levels": 3}}}, "model.nodes.city.levels"),
         ({"nodes": {"city": {"prior": {"concentration": [1, 1]}}}}, "model.nodes.city.prior.concentration"),
         ({"nodes": {"city": {"prior": {"concentration": [1, 1, True]}}}}, "model.nodes.city.prior.concentration"),
-        ({"nodes": {"city": {"prior": {"strength": 0}}}}, "model.nodes.city.prior"),
-        ({"nodes": {"city": {"prior": {"strength": 1e9}}}}, "model.nodes.city.prior"),
+        ({"nodes": {"city": {"prior": {"strength": 0}}}}, "model.nodes.city.prior.strength"),
+        ({"nodes": {"city": {"prior": {"strength": 1e9}}}}, "model.nodes.city.prior.strength"),
+        ({"nodes": {"city": {"prior": {"strength": 9e4}}}}, "model.nodes.city.prior"),
         ({"prior": {"concentration": [1, 1]}}, "model.prior.strength"),
         ({"prior": {"strength": float("nan")}}, "model.prior.strength"),
         ({"trim": 0.5}, "model.trim"),
@@ -94,7 +96,7 @@ def test_parameters_are_the_cells_with_ranges_of_products_of_trimmed_splits() ->
 )
 def test_refusals_name_the_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidModel) as refused:
-        parse_network(NETWORK | change, COLUMNS)
+        parse_model(NETWORK | change, COLUMNS)
     assert refused.value.problems[0].field == field
 
 
@@ -113,7 +115,7 @@ def test_refusals_name_the_field(change: dict[str, Any], field: str) -> None:
 def test_naive_bayes_refusals_name_the_field(change: dict[str, Any], field: str) -> None:
     spec = {"family": "naive_bayes", "class": "smoker", "features": ["city"]}
     with pytest.raises(InvalidModel) as refused:
-        parse_naive_bayes(spec | change, COLUMNS)
+        parse_model(spec | change, COLUMNS)
     assert refused.value.problems[0].field == field
 
 
@@ -159,7 +161,7 @@ def test_level_probabilities_multiply_along_paths_and_sum_to_one() -> None:
 
 
 def test_counts_follow_cell_names_and_never_print() -> None:
-    model = parse_network(NETWORK, COLUMNS)
+    model = parse_model(NETWORK, COLUMNS)
     rng = np.random.default_rng(3)
     records = np.column_stack([rng.integers(0, k, 50) for k in (2, 3, 5)])
     counts = count_records(model.network, records)

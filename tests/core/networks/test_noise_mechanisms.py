@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.networks.characters import characters
-from app.core.networks.counts import count_records
-from app.core.networks.integer_noise import add_noise, moved_cost, seeded_noise
-from app.core.networks.mechanisms import NetworkFourier, NetworkLaplace
-from app.core.networks.mechanisms.fourier import sensitivity as fourier_sensitivity
-from app.core.networks.mechanisms.laplace import sensitivity
-from app.core.networks.model import NetworkModel
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.characters import characters
+from app.core.kinds.networks.mechanisms import NetworkFourier, NetworkLaplace
+from app.core.kinds.networks.mechanisms.fourier import sensitivity as fourier_sensitivity
+from app.core.kinds.networks.mechanisms.laplace import sensitivity
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import count_records
+from app.core.kinds.networks.structure import Node, build_network
+from app.core.noise.discrete_laplace import add_noise, moved_cost, seeded_noise
 from app.core.privacy import ORDERS
 from app.errors import InvalidModel
 from tests.core.networks.test_record_costs import all_graphs, model_of

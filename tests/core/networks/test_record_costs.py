@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from app.core.networks.block_grid import block_grid
-from app.core.networks.model import NetworkModel
-from app.core.networks.network_cost import block_shapes, record_cost
-from app.core.networks.splits import Splits
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.blocks.block_grid import block_grid
+from app.core.kinds.networks.cost import block_shapes, record_cost
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.splits import Splits
+from app.core.kinds.networks.structure import Node, build_network
 from app.core.privacy import ORDERS
 from tests.core.networks.brute_records import PlainNetwork, exact_suprema, halves, one_by_one
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.networks.structure import Node, build_network
+from app.core.kinds.networks.structure import Node, build_network
 from app.errors import InvalidModel
 
 BINARY = ("no", "yes")

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
-from app.core.networks.accuracy import expected_accuracy, prior_tables, simulated_rows
-from app.core.networks.counts import count_records
-from app.core.networks.integer_noise import seeded_noise
-from app.core.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace
-from app.core.networks.utility_bounds import (
+from app.core.kinds.networks.accuracy import expected_accuracy, prior_tables, simulated_rows
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace
+from app.core.kinds.networks.statistic import count_records
+from app.core.kinds.networks.utility_bounds import (
     largest_noise,
     lemma_4,
     proposition_1,
@@ -18,6 +17,7 @@ from app.core.networks.utility_bounds import (
     theorem_1_deviation,
     theorem_3,
 )
+from app.core.noise.discrete_laplace import seeded_noise
 from tests.core.networks.test_noise_mechanisms import random_network
 from tests.core.networks.test_record_costs import model_of
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.regression import LinearModel
-from app.core.regression.model import parse_linear_regression
+from app.core.kinds import parse_model
+from app.core.kinds.regression.model import LinearModel
 from app.core.schema import parse_columns
 
 COLUMNS = parse_columns(
@@ -27,7 +27,7 @@ def wage_model(**fields: Any) -> LinearModel:
         "features": ["educ", "exper", "female"],
         "noise_sd": 3.0,
     }
-    return parse_linear_regression(spec | fields, COLUMNS)
+    return parse_model(spec | fields, COLUMNS)
 
 
 def plain_model(features: int, **fields: Any) -> LinearModel:
@@ -35,7 +35,7 @@ def plain_model(features: int, **fields: Any) -> LinearModel:
     names = [f"x{i}" for i in range(features)]
     columns = parse_columns({name: {"type": "real", "lower": -1, "upper": 1} for name in [*names, "y"]})
     spec = {"family": "linear_regression", "target": "y", "features": names, "noise_sd": 0.3}
-    return parse_linear_regression(spec | fields, columns)
+    return parse_model(spec | fields, columns)
 
 
 def wage_rows(rows: int, seed: int) -> dict[str, NDArray[Any]]:

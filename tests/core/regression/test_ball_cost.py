@@ -6,15 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from app.core.kinds import budget_epsilon_max, refuse_wide_budget
+from app.core.kinds import parse_model, refuse_wide_budget
+from app.core.kinds.regression.ball.ball_mean import MeanBall
+from app.core.kinds.regression.ball.ball_regression import RegressionBall
+from app.core.kinds.regression.cost import curvature_bound
+from app.core.kinds.regression.mechanisms.baps import RegressionBaps
+from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics
 from app.core.privacy import ORDERS
-from app.core.privacy.inexact_laws import inexact_kl
-from app.core.regression.ball_cost import curvature_bound
-from app.core.regression.ball_mean import MeanBall
-from app.core.regression.ball_regression import RegressionBall
-from app.core.regression.baps import RegressionBaps
-from app.core.regression.mean_model import parse_mvn_mean
-from app.core.regression.perturbed_statistics import PerturbedStatistics
+from app.core.privacy.cost import inexact_kl
 from app.core.schema import parse_columns
 from app.errors import InvalidMechanism, InvalidModel
 from tests.core.regression.regression_cases import plain_model, wage_model
@@ -112,7 +111,7 @@ def mean_ball(people: int, radius: float, precision: float) -> MeanBall:
     columns = parse_columns({"x": {"type": "real", "lower": -1, "upper": 1}})
     spec = {"family": "mvn_mean", "columns": ["x"], "covariance": [[0.5]], "radius": radius,
             "prior": {"precision": precision}}  # fmt: skip
-    return MeanBall(parse_mvn_mean(spec, columns), people, 1.0)
+    return MeanBall(parse_model(spec, columns), people, 1.0)
 
 
 @pytest.mark.parametrize("people", [1, 10, 300])
@@ -188,7 +187,7 @@ def test_budgets_above_what_the_slack_covers_are_refused() -> None:
     """(1 + e^ε)·2⁻¹⁰⁰ is charged for ε = 40; at ε = 50 the tails would weigh e¹⁰ times as much."""
     draws = RegressionBaps(3)
     slack = draws.cost(wage_model(), 1000, 1).per_sample.slack_delta
-    assert slack >= 2.0**-40 + (1 + math.exp(budget_epsilon_max(draws))) * 2.0**-100
+    assert slack >= 2.0**-40 + (1 + math.exp(draws.budget_epsilon_max)) * 2.0**-100
     refuse_wide_budget(draws, 40.0)
     for epsilon in (40.000001, math.inf, math.nan):
         with pytest.raises(InvalidMechanism) as refused:

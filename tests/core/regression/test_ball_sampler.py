@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp, kstest
 
-from app.core.regression.acceptance import POSITIVE, SLOPE, acceptance_bound, tilt_bound
-from app.core.regression.ball_posterior import PRECISE, BallPosterior, PublicBounds, _proposal, _room, on_lattice
-from app.core.regression.normals import exponentials, standard_normals
+from app.core.kinds.regression.ball.acceptance import POSITIVE, SLOPE, acceptance_bound, tilt_bound
+from app.core.kinds.regression.ball.ball_posterior import (
+    PRECISE,
+    BallPosterior,
+    PublicBounds,
+    _proposal,
+    _room,
+    on_lattice,
+)
+from app.core.numerics.normals import exponentials, standard_normals
 
 GEOMETRIES: dict[str, tuple[list[list[float]], list[float]]] = {
     "mean well inside": ([[60.0, 10.0], [10.0, 40.0]], [6.0, -3.0]),

@@ -8,10 +8,10 @@ import pytest
 
 from app.core.kinds import parse_model
 from app.core.kinds.regression import REGRESSION
-from app.core.regression import REGRESSION_FAMILIES, RegressionBaps
-from app.core.regression.estimands import coefficient, contrast, prediction, predictive_interval
-from app.core.regression.moments import moments_of
+from app.core.kinds.regression.combinations import coefficient, contrast, prediction, predictive_interval
+from app.core.kinds.regression.mechanisms import RegressionBaps
 from app.core.schema import parse_columns
+from app.core.statistics.moments import moments_of
 from app.errors import InvalidMechanism, InvalidModel, InvalidQuery
 from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
 
@@ -24,8 +24,8 @@ SPECS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("family", SPECS)
 def test_a_model_reads_back_what_it_wrote(family: str) -> None:
-    model = REGRESSION_FAMILIES[family]({"family": family} | SPECS[family], COLUMNS)
-    again = REGRESSION_FAMILIES[family](model.as_json(), COLUMNS)
+    model = parse_model({"family": family} | SPECS[family], COLUMNS)
+    again = parse_model(model.as_json(), COLUMNS)
     assert again == model
     assert hash(again) == hash(model)
 
@@ -56,7 +56,7 @@ def test_a_model_reads_back_what_it_wrote(family: str) -> None:
 )
 def test_a_bad_field_is_refused_by_name(family: str, field: str, value: object) -> None:
     with pytest.raises(InvalidModel, match=rf"model\.{field}"):
-        REGRESSION_FAMILIES[family]({"family": family} | SPECS[family] | {field: value}, COLUMNS)
+        parse_model({"family": family} | SPECS[family] | {field: value}, COLUMNS)
 
 
 def test_columns_whose_products_share_a_name_are_refused() -> None:
@@ -136,7 +136,7 @@ def test_baps_draws_find_the_ridge_solution() -> None:
 
 
 def test_baps_draws_of_a_mean_stay_in_their_ranges() -> None:
-    model = REGRESSION_FAMILIES["mvn_mean"]({"family": "mvn_mean"} | SPECS["mvn_mean"] | {"radius": 0.2}, COLUMNS)
+    model = parse_model({"family": "mvn_mean"} | SPECS["mvn_mean"] | {"radius": 0.2}, COLUMNS)
     moments = moments_of(model.statistic, {"educ": np.full(50, 20.0), "wage": np.full(50, 40.0)})
     drawn = RegressionBaps(500).draw(model, 50, 1, moments, np.random.default_rng(37).bytes)
     for parameter, column in zip(model.parameters, drawn.T, strict=True):
@@ -145,9 +145,7 @@ def test_baps_draws_of_a_mean_stay_in_their_ranges() -> None:
 
 
 def test_a_precision_matrix_is_not_sampled_by_baps() -> None:
-    model = REGRESSION_FAMILIES["normal_precision_matrix"](
-        {"family": "normal_precision_matrix"} | SPECS["normal_precision_matrix"], COLUMNS
-    )
+    model = parse_model({"family": "normal_precision_matrix"} | SPECS["normal_precision_matrix"], COLUMNS)
     mechanism = REGRESSION.parse_mechanism({"kind": "baps", "samples": 1})
     with pytest.raises(InvalidMechanism, match=r"mechanism\.kind"):
         mechanism.cost(model, 100, 1)
@@ -159,5 +157,5 @@ def test_a_column_too_narrow_to_scale_is_refused() -> None:
     )
     spec = {"family": "linear_regression", "target": "y", "features": ["x"], "noise_sd": 1.0}
     with pytest.raises(InvalidModel) as refusal:
-        REGRESSION_FAMILIES["linear_regression"](spec, columns)
+        parse_model(spec, columns)
     assert refusal.value.problems[0].field == "model.features"

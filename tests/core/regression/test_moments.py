@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from app.core.regression.moments import LATTICE, ExactMoments, clamped_moments, lattice_rows, moments_of
+from app.core.kinds.regression.statistic import clamped_moments
+from app.core.statistics.moments import LATTICE, ExactMoments, lattice_rows, moments_of
 from app.errors import InvalidModel, NumericalFailure
 from tests.core.regression.regression_cases import wage_model, wage_rows
 

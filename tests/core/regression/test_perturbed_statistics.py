@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
+from app.core.kinds import parse_model
 from app.core.kinds.regression import REGRESSION
+from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics
+from app.core.kinds.regression.perturbed.noisy_posterior import Gaussian, noise_aware_posterior, semidefinite
+from app.core.kinds.regression.perturbed.perturbed_linear import PerturbedLinear
+from app.core.noise.discrete_gaussian import add_noise, largest_rho, noise_scale, seeded_noise, zcdp_cost
 from app.core.privacy import ORDERS
-from app.core.regression.gaussian_noise import add_noise, largest_rho, noise_scale, seeded_noise, zcdp_cost
-from app.core.regression.mean_model import parse_mvn_mean
-from app.core.regression.moments import moments_of
-from app.core.regression.noisy_posterior import Gaussian, noise_aware_posterior, semidefinite
-from app.core.regression.perturbed_linear import PerturbedLinear
-from app.core.regression.perturbed_statistics import PerturbedStatistics
-from app.core.regression.precision_model import parse_normal_precision_matrix
 from app.core.schema import parse_columns
+from app.core.statistics.moments import moments_of
 from app.errors import InvalidMechanism
 from app.ledger.account import charge, open_account
 from app.ledger.amounts import amounts_of
@@ -127,7 +126,7 @@ def test_a_mean_is_found_with_its_noise_in_the_interval() -> None:
     """200 datasets of 500 rows: a share of 0.9 in 400 tries has sd 0.021 at most; ±0.085 is four of them."""
     columns = parse_columns({name: {"type": "real", "lower": -2, "upper": 6} for name in "ab"})
     spec = {"family": "mvn_mean", "columns": ["a", "b"], "covariance": [[0.3, 0.1], [0.1, 0.2]]}
-    model, rng, hits = parse_mvn_mean(spec, columns), np.random.default_rng(24), 0.0
+    model, rng, hits = parse_model(spec, columns), np.random.default_rng(24), 0.0
     mechanism = PerturbedStatistics(400, 1.0, 1e-6)
     for _ in range(200):
         centre = rng.uniform(1, 3, 2)
@@ -143,7 +142,7 @@ def test_a_precision_matrix_is_found_and_stays_in_its_ball() -> None:
     """ε = 20, 20,000 rows: every entry within a tenth of the largest, many sds."""
     columns = parse_columns({name: {"type": "real", "lower": -4, "upper": 4} for name in "ab"})
     spec = {"family": "normal_precision_matrix", "columns": ["a", "b"], "radius": 200.0}
-    model, rng = parse_normal_precision_matrix(spec, columns), np.random.default_rng(25)
+    model, rng = parse_model(spec, columns), np.random.default_rng(25)
     truth = np.array([[2.0, 0.6], [0.6, 1.5]])
     rows = rng.multivariate_normal([0, 0], np.linalg.inv(truth), 20_000)
     moments = moments_of(model.statistic, {"a": rows[:, 0], "b": rows[:, 1]})

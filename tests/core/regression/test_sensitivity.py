@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from app.core.regression.mean_model import parse_mvn_mean
-from app.core.regression.moments import LATTICE, ExactMoments, moments_of
-from app.core.regression.perturbed_linear import SENSITIVITY, SQUARE_WEIGHT, PerturbedLinear
-from app.core.regression.perturbed_mean import PerturbedMean
-from app.core.regression.perturbed_precision import PerturbedPrecision
-from app.core.regression.precision_model import parse_normal_precision_matrix
+from app.core.kinds import parse_model
+from app.core.kinds.regression.perturbed.perturbed_linear import SENSITIVITY, SQUARE_WEIGHT, PerturbedLinear
+from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
+from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
+from app.core.statistics.moments import LATTICE, ExactMoments, moments_of
 from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
 
 
@@ -72,8 +71,8 @@ def test_replaced_rows_move_the_noisy_vector_by_at_most_the_charged_sensitivity(
     model = wage_model(features=["educ", "exper", "female", "region"], norm_bound=1.0)
     linear = PerturbedLinear(model, 30, 3)
     spec = {"columns": ["educ", "exper"], "norm_bound": 1.0}
-    mean = PerturbedMean(parse_mvn_mean({"family": "m", "covariance": [[9, 0], [0, 9]], **spec}, COLUMNS), 30)
-    matrix = PerturbedPrecision(parse_normal_precision_matrix({"family": "p", "radius": 50, **spec}, COLUMNS), 30)
+    mean = PerturbedMean(parse_model({"family": "mvn_mean", "covariance": [[9, 0], [0, 9]], **spec}, COLUMNS), 30)
+    matrix = PerturbedPrecision(parse_model({"family": "normal_precision_matrix", "radius": 50, **spec}, COLUMNS), 30)
     statistics = (
         (linear, model.statistic),
         (mean, mean._model.statistic),
@@ -96,6 +95,6 @@ def test_replaced_rows_move_the_noisy_vector_by_at_most_the_charged_sensitivity(
 
 def test_opposite_records_reach_the_sensitivity_of_a_mean_on_the_lattice() -> None:
     spec = {"family": "mvn_mean", "columns": ["educ"], "covariance": [[9]]}
-    mean = PerturbedMean(parse_mvn_mean(spec, COLUMNS), 1)
+    mean = PerturbedMean(parse_model(spec, COLUMNS), 1)
     low, high = (moments_of(mean._model.statistic, {"educ": [value]}) for value in (0, 20))
     assert moved(mean, low, high) == pytest.approx(2 * LATTICE, rel=1e-4)

@@ -1,30 +1,12 @@
-"""Estimands by `kind`. A new one is a file beside this one and a line here."""
+"""Estimands by `kind` that can be asked of every release; those of a kind of model are in its folder. A file and a line here."""
 
-from app.core.decisions.estimands import (
-    classification,
-    comparison,
-    contrast,
-    expectation,
-    explanation,
-    expression,
-    parameter,
-    prediction,
-    predictive,
-    probability,
-)
+from app.core.decisions.estimands import comparison, expression, parameter
 from app.core.decisions.estimands.estimand import AnyEstimand, Context, Estimand, EstimandParser
 
-ESTIMANDS: dict[str, EstimandParser] = {
+SHARED_ESTIMANDS: dict[str, EstimandParser] = {
     "parameter": parameter.parse,
     "expression": expression.parse,
-    "predictive": predictive.parse,
-    "probability": probability.parse,
-    "expectation": expectation.parse,
-    "prediction": prediction.parse,
-    "classification": classification.parse,
-    "contrast": contrast.parse,
-    "explanation": explanation.parse,
     "comparison": comparison.parse,
 }
 
-__all__ = ["ESTIMANDS", "AnyEstimand", "Context", "Estimand", "EstimandParser"]
+__all__ = ["SHARED_ESTIMANDS", "AnyEstimand", "Context", "Estimand", "EstimandParser"]

@@ -10,7 +10,7 @@ from app.core.decisions.empirical import Empirical
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import require_object
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidQuery
 
 DEPTH_MAX = 4
@@ -85,6 +85,34 @@ class Guessed(Protocol):
     def guess(self, samples: SampleSet) -> Guess: ...
 
 
+class Classified(ABC):
+    """One of a few levels: each sample has a law over all of them. A class to inherit from, for utilities to ask for."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def tried(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def work(self) -> int: ...
+
+    @abstractmethod
+    def check(self, samples: int) -> None: ...
+
+    @abstractmethod
+    def guess(self, samples: SampleSet) -> Guess: ...
+
+    @abstractmethod
+    def mean_law(self, samples: SampleSet) -> dict[str, float]:
+        """Level → mean over the samples of its probability. Each is between 0 and 1; they sum to one up to rounding."""
+
+
 class Observed(ABC):
     """A number that is not known even where θ is: each sample has a law of it. Frozen and hashable.
 
@@ -116,7 +144,7 @@ AnyEstimand = Estimand | Guessed | Observed
 class Context:
     """What an estimand is read with: the release's parameters and model, and where in the question it stands.
 
-    `model` is None where a release has nothing beyond parameters; estimands that need one check its class themselves.
+    `model` is None where a release has nothing beyond parameters; estimands of a kind are registered with its models only.
     Never changed; not frozen, which would make reading a short question a tenth slower.
     """
 

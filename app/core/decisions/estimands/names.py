@@ -12,7 +12,7 @@ from app.core.decisions.expressions.operations import FUNCTIONS
 from app.core.decisions.expressions.tokens import NAME
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import NAME_LENGTH_MAX
-from app.core.families.parameters import Parameter
+from app.core.parameters import Parameter
 from app.errors import InvalidQuery
 
 NAMES_MAX = 16

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context
-from app.core.decisions.parameter_names import listed, places
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import refuse_unknown
+from app.core.parameters import listed, places
 from app.errors import InvalidQuery
 
 

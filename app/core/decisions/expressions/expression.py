@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.decisions.expressions.limits import MAGNITUDE_MAX
 from app.core.decisions.expressions.operations import COMPARISONS, JOINS_CONDITIONS, OPERATIONS, Operation, Values
 from app.core.decisions.expressions.parser import parse
 from app.core.decisions.expressions.ranges import OutOfDomain, Range
-from app.core.decisions.expressions.tree import Node, Tree
-from app.core.decisions.parameter_names import places
-from app.core.families.parameters import Parameter
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX, Node, Tree
+from app.core.parameters import Parameter, places
 from app.errors import InvalidExpression, InvalidQuery
 
 Columns = NDArray[np.float64] | Sequence[NDArray[np.float64]]

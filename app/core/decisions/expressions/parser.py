@@ -15,11 +15,10 @@ reached long before the interpreter's own.
 from collections.abc import Mapping
 from itertools import islice
 
-from app.core.decisions.expressions.limits import DEPTH_MAX, NODES_MAX
 from app.core.decisions.expressions.operations import COMPARISONS, FUNCTIONS, NEGATE
 from app.core.decisions.expressions.tokens import Token, read_literal, tokenise
-from app.core.decisions.expressions.tree import Node, Tree
-from app.core.decisions.parameter_names import NAMES_SHOWN_MAX, listed
+from app.core.decisions.expressions.tree import DEPTH_MAX, NODES_MAX, Node, Tree
+from app.core.parameters import NAMES_SHOWN_MAX, listed
 from app.errors import InvalidExpression
 
 BINDING = {**dict.fromkeys(COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "**": 4}

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.expressions.expression import Expression
-from app.core.decisions.expressions.limits import MAGNITUDE_MAX
 from app.core.decisions.expressions.operations import COMPARISONS, NEGATE
-from app.core.decisions.expressions.tree import Node
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX, Node
 from app.errors import InvalidExpression
 
 Array = NDArray[np.float64]

@@ -4,16 +4,19 @@ import math
 import re
 from typing import NamedTuple
 
-from app.core.decisions.expressions.limits import MAGNITUDE_MAX, TEXT_LENGTH_MAX
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
 from app.errors import InvalidExpression
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
-NUMBER = r"(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+(?![A-Za-z0-9_.])"
-QUOTED = r"`[^`]++`"
+# No possessive quantifiers: CPython before 3.11.5 lets `1e` pass through them as a number. Without them a failed number is
+# taken back one character at a time, each in one step, because the look-ahead refuses to end before any character that
+# the part given up could have been: linear, and never a shorter number than the text holds.
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.])"
+QUOTED = r"`[^`]+`"
 SYMBOL = r"\*\*|<=|>=|==|!=|[-+*/<>(),]"
 SPACES = " \t\r\n"
 TOKEN = re.compile(
-    rf"(?:(?P<number>{NUMBER})|(?P<name>{NAME.pattern})|(?P<quoted>{QUOTED})|(?P<symbol>{SYMBOL}))[{SPACES}]*+"
+    rf"(?:(?P<number>{NUMBER})|(?P<name>{NAME.pattern})|(?P<quoted>{QUOTED})|(?P<symbol>{SYMBOL}))[{SPACES}]*"
 )
 STARTS_NUMBER = frozenset("0123456789.")
 

@@ -19,8 +19,7 @@ from app.core.decisions.expressions import Expression, check_work, compile_expre
 from app.core.decisions.regret import Bound, bound_finite
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import NAME_LENGTH_MAX, is_label, refuse_unknown
-from app.core.decisions.utilities.declared_range import check_inside, read_range
-from app.core.decisions.utilities.utility import Decision, in_unit, runner_up
+from app.core.decisions.utilities.utility import Decision, check_inside, in_unit, read_range, runner_up
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]

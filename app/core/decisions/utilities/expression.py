@@ -22,11 +22,10 @@ from app.core.decisions.expressions import Expression, check_work, compile_expre
 from app.core.decisions.regret import Bound, bound_finite
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_number, refuse_unknown
-from app.core.decisions.utilities.declared_range import check_inside, read_range
 from app.core.decisions.utilities.real_responses import RealExpressionUtility, compile_real
 from app.core.decisions.utilities.table_sums import TableSums
-from app.core.decisions.utilities.utility import Decision, runner_up
-from app.core.families.parameters import Parameter
+from app.core.decisions.utilities.utility import Decision, check_inside, read_range, runner_up
+from app.core.parameters import Parameter
 from app.errors import InvalidQuery
 
 RESPONSES_MAX = 1_000

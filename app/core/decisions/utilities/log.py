@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from app.core.decisions.estimands import AnyEstimand, Context, Estimand
-from app.core.decisions.estimands.classification import Classification
-from app.core.decisions.estimands.estimand import is_number
+from app.core.decisions.estimands.estimand import Classified, is_number
 from app.core.decisions.regret import Bound, bound_log_law, bound_log_report
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import read_number, refuse_unknown
@@ -44,7 +43,7 @@ class LogReport(JudgesEstimand):
 
 @dataclass(frozen=True, slots=True)
 class LogLaw:
-    estimand: Classification
+    estimand: Classified
     floor: float
     responses: ClassVar[int | None] = None
 
@@ -81,11 +80,11 @@ def floored_law(mean: Mapping[str, float], floor: float) -> dict[str, float]:
 def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> LogReport | LogLaw:
     refuse_unknown("utility", spec, {"kind", "floor"})
     found = require_any(estimand, "log")
-    outcomes = found.outcomes if isinstance(found, Classification) else 2
+    outcomes = found.outcomes if isinstance(found, Classified) else 2
     floor = read_number("utility.floor", spec.get("floor", min(FLOOR_DEFAULT, 0.5 / outcomes)))
     if not FLOOR_MIN <= floor < 1 / outcomes:
         raise InvalidQuery("utility.floor", f"a number from {FLOOR_MIN:g} to below 1/{outcomes}")
-    if isinstance(found, Classification):
+    if isinstance(found, Classified):
         return LogLaw(found, floor)
     if not is_number(found) or not 0 <= found.lower < found.upper <= 1:
         raise InvalidQuery(

@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Protocol
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.estimands.estimand import Judged, Observed, require_number
+from app.core.decisions.expressions import Expression
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.regret import Bound, bound_mixed_quantiles, bound_quantiles
 from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import read_number
 from app.errors import InvalidQuery
 
 Response = float | list[float] | str | dict[str, str] | dict[str, float]
@@ -104,3 +106,24 @@ def runner_up(response: Response, utility: float) -> dict[str, Any]:
 def in_unit(utility: float) -> float:
     """Rounding may leave [0, 1] by a last digit; the mathematics does not."""
     return min(1.0, max(0.0, utility))
+
+
+# 0.1 + 0.2 reaches a last digit above 0.3: an overshoot this small, relative to the range, is clipped instead.
+OVERSHOOT_MAX = 1e-9
+
+
+def read_range(value: object) -> tuple[float, float]:
+    """`"range": [lo, hi]`: what utilities written as expressions lie between, so that (value − lo)/(hi − lo) is in [0, 1]."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise InvalidQuery("utility.range", "two numbers, the lowest and the highest utility")
+    lower, upper = (read_number("utility.range", bound) for bound in value)
+    if not lower < upper:
+        raise InvalidQuery("utility.range", "a first number below the second")
+    return lower, upper
+
+
+def check_inside(what: str, action: Expression, lower: float, upper: float) -> None:
+    slack = OVERSHOOT_MAX * (upper - lower)
+    if action.lower < lower - slack or action.upper > upper + slack:
+        reach = f"[{action.lower:.6g}, {action.upper:.6g}]"
+        raise InvalidQuery("utility.range", f"a range that contains {reach}, the public range of {what}")

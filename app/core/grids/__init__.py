@@ -1,0 +1,1 @@
+"""Posteriors on public finite grids: exponential families, named priors, tables of integers and draws from them."""

@@ -1,0 +1,130 @@
+"""The settings of `baps`, `laplace` and `map`, the same in every kind of model; a kind adds what they cost and how they draw."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.specs import Spec
+from app.errors import InvalidMechanism
+
+TEMPERATURE_MIN = 1e-6
+Score = Literal["probability", "log_density"]
+SCORES: tuple[Score, ...] = ("log_density", "probability")
+AUTO_SCORE: Literal["auto"] = "auto"
+
+Samples = Annotated[int, Field(ge=1, le=SAMPLES_MAX)]
+Epsilon = Annotated[float, Field(ge=EPSILON_MIN, le=EPSILON_MAX)]
+FREE_SAMPLES = "How many samples to draw: they are free once the noise is paid for."
+
+
+class MechanismSpec(Spec):
+    """How samples are drawn from a model."""
+
+    kind: str
+
+
+class PlanBapsMechanism(MechanismSpec):
+    """Draws from the tempered posterior, as a plan may leave them open."""
+
+    kind: Literal["baps"] = Field(description="The name of the mechanism.")
+    samples: Samples | None = Field(default=None, description="How many draws; null: as many as the target pays for.")
+    temperature: float = Field(
+        default=1.0, ge=TEMPERATURE_MIN, le=1, description="The power on the likelihood: lower is cheaper and wider."
+    )
+
+
+class BapsMechanism(PlanBapsMechanism):
+    """Draws from the tempered posterior: every one is paid for."""
+
+    samples: Samples = Field(description="How many draws.")
+
+
+class LaplaceMechanism(MechanismSpec):
+    """Laplace noise on what the model sums or counts, once; then samples of the posterior given that."""
+
+    kind: Literal["laplace"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+
+
+class MapMechanism(MechanismSpec):
+    """One point near the posterior's peak."""
+
+    kind: Literal["map"] = Field(description="The name of the mechanism.")
+    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+    score: Literal["auto", Score] = Field(
+        default=AUTO_SCORE, description="What a point is chosen by; `auto`: the more accurate of the two."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BapsFields:
+    """`samples` draws at `temperature` τ, the power on the likelihood. Cost: `samples` times that of one draw."""
+
+    samples: int
+    temperature: float = 1.0
+    kind: ClassVar[str] = "baps"
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
+        if not TEMPERATURE_MIN <= self.temperature <= 1:
+            raise InvalidMechanism("mechanism.temperature", f"a number from {TEMPERATURE_MIN:g} to 1")
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "samples": self.samples, "temperature": self.temperature}
+
+    def with_samples(self, samples: int) -> Self:
+        return replace(self, samples=samples)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceFields:
+    """Discrete Laplace noise once, of pure `epsilon`; then `samples` of them for free."""
+
+    samples: int
+    epsilon: float
+    kind: ClassVar[str] = "laplace"
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
+        check_epsilon(self.epsilon)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "samples": self.samples, "epsilon": self.epsilon}
+
+    def with_samples(self, samples: int) -> Self:
+        return replace(self, samples=samples)
+
+
+@dataclass(frozen=True, slots=True)
+class MapFields:
+    """One point, charged once. `auto` stands for a score that a plan still has to name."""
+
+    epsilon: float
+    score: Score | Literal["auto"] = "log_density"
+    kind: ClassVar[str] = "map"
+    samples: ClassVar[int] = 1
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "epsilon": self.epsilon, "score": self.score}
+
+    def with_samples(self, samples: int) -> Self:
+        return self
+
+
+def check_samples(samples: int) -> None:
+    if not 1 <= samples <= SAMPLES_MAX:
+        raise InvalidMechanism("mechanism.samples", f"a whole number from 1 to {SAMPLES_MAX}")
+
+
+def check_epsilon(epsilon: float) -> None:
+    if not EPSILON_MIN <= epsilon <= EPSILON_MAX:
+        raise InvalidMechanism("mechanism.epsilon", f"a number from {EPSILON_MIN:g} to {EPSILON_MAX:g}")

@@ -1,0 +1,26 @@
+"""Discrete Bayesian networks: a table for every node, a count for every cell (PRIVACY §4)."""
+
+from app.core.kinds.kind import Kind
+from app.core.kinds.networks import plan
+from app.core.kinds.networks.card import CARD
+from app.core.kinds.networks.estimands import NETWORK_ESTIMANDS
+from app.core.kinds.networks.mechanisms import NETWORK_MECHANISMS
+from app.core.kinds.networks.parsing import (
+    BayesianNetworkModel,
+    NaiveBayesModel,
+    build_naive_bayes,
+    build_network_model,
+)
+from app.core.kinds.protocols import Family
+
+NETWORKS = Kind(
+    name="network",
+    families={
+        "network": Family(BayesianNetworkModel, build_network_model),
+        "naive_bayes": Family(NaiveBayesModel, build_naive_bayes),
+    },
+    mechanisms=NETWORK_MECHANISMS,
+    planner=plan.PLANNER,
+    estimands=NETWORK_ESTIMANDS,
+    card=CARD,
+)

@@ -1,0 +1,22 @@
+"""Words of the guarantee card about a network."""
+
+import math
+
+from app.core.kinds.kind import CardWords
+from app.core.kinds.networks.model import NetworkModel
+
+RECORDS_MAX = 10**15
+
+
+def papers_assumption(model: NetworkModel, unit_rows: int) -> str:
+    return "2·N·τ·ln(1/ω) as the papers quote it for a network: it covers a change of one attribute only"
+
+
+def records(model: NetworkModel, unit_rows: int) -> int | None:
+    """Every combination of levels, in every number of rows; None if there are too many."""
+    one = math.prod(len(node.levels) for node in model.network.nodes)
+    values = sum(one**k for k in range(1, unit_rows + 1)) if one**unit_rows < RECORDS_MAX else RECORDS_MAX
+    return values if values < RECORDS_MAX else None
+
+
+CARD = CardWords(papers_assumption, records, "noisy numbers")

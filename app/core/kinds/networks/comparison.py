@@ -1,0 +1,146 @@
+"""Which mechanism on a network is expected to err least at the same (ε, δ): what `auto` chooses by. Public numbers only.
+
+Every mechanism is given the settings that use the target up, then all are simulated from the prior alike. `baps` has two
+settings, N and τ: N draws at temperature τ cost about N·τ², and their mean varies like 1/(N·τ), so many cool draws beat few
+hot ones until the prior outweighs the cooled data. Where N is open, a few numbers are tried.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from app.core.kinds.mechanism_fields import SCORES
+from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
+from app.core.kinds.networks.model import NetworkModel
+from app.core.privacy import ORDERS, conversion_offset
+from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, ReleaseCost
+from app.core.privacy.targets import Target, impossible, largest_samples
+from app.errors import InvalidMechanism, InvalidModel
+
+FREE_SAMPLES = 1_000
+TRIED_SAMPLES = (1, 100)
+STEP = 1.15
+"""Temperatures tried are powers of this: the best one is found to within so much."""
+_LOWEST = -math.floor(math.log(1e6) / math.log(STEP))
+_NOISE_WIDTH = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkAlternative:
+    mechanism: NetworkMechanism
+    cost: ReleaseCost
+    accuracy: NetworkAccuracy
+
+
+def network_alternatives(
+    model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None = None
+) -> list[NetworkAlternative]:
+    """Those that fit the target, least expected KL first. Raises InvalidMechanism if none does."""
+    found: dict[NetworkMechanism, None] = {}
+    refusal: InvalidMechanism | InvalidModel | None = None
+    for fit in _fits(model, people, unit_rows, target, samples):
+        try:
+            found[fit()] = None
+        except (InvalidMechanism, InvalidModel) as refused:
+            refusal = refusal or refused
+    if not found and refusal is not None:
+        raise refusal
+    rated = [
+        NetworkAlternative(each, each.cost(model, people, unit_rows), expected_accuracy(model, each, people, unit_rows))
+        for each in found
+    ]
+    return sorted(rated, key=lambda alternative: alternative.accuracy.kl)
+
+
+def _fits(
+    model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None
+) -> Iterator[Callable[[], NetworkMechanism]]:
+    for count in TRIED_SAMPLES if samples is None else (samples,):
+        yield partial(fitting_baps, model, people, unit_rows, target, count)
+    if samples is None:
+        yield partial(_most_samples, model, people, unit_rows, target)
+    free = FREE_SAMPLES if samples is None else samples
+    makers: list[Callable[[float], NetworkMechanism]] = [
+        lambda epsilon: NetworkLaplace(free, epsilon),
+        lambda epsilon: NetworkFourier(free, epsilon, 0.0),
+    ]
+    for make in makers:
+        yield partial(_largest_noise, make, model, people, unit_rows, target)
+    if samples in (None, 1):
+        epsilon = min(max(target.epsilon * (1 - 1e-6), EPSILON_MIN), EPSILON_MAX)
+        for score in SCORES:
+            yield partial(_checked, NetworkMap(epsilon, score), model, people, unit_rows, target)
+
+
+def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int) -> NetworkBaps:
+    """The hottest temperature, a power of `STEP`, at which `samples` draws fit: an evaluation may take half a second.
+
+    The cost falls about like τ², which says where to look first; each step from there is checked by its own cost.
+    """
+
+    def at(power: int) -> ReleaseCost:
+        return NetworkBaps(samples, STEP**power).cost(model, people, unit_rows)
+
+    full = at(0)
+    if target.fits(full):
+        return NetworkBaps(samples, 1.0)
+    place = _guess(full, target)
+    while place > _LOWEST and not target.fits(at(place)):
+        place = max(_LOWEST, place - 2)
+    if not target.fits(at(place)):
+        raise impossible("even at the lowest temperature this many samples cost", at(place).total.epsilon(target.delta))
+    while place < -1 and target.fits(at(place + 1)):
+        place += 1
+    return NetworkBaps(samples, STEP**place)
+
+
+def _guess(full: ReleaseCost, target: Target) -> int:
+    """The power of STEP at which the curve at τ = 1, scaled by τ², or the pure cost, scaled by τ, meets the target."""
+    curve = np.array(full.total.curve)
+    offsets = np.array([conversion_offset(order, target.delta) if target.delta > 0 else math.inf for order in ORDERS])
+    for power in range(-1, _LOWEST, -1):
+        scale = STEP**power
+        if min(float((curve * scale**2 + offsets).min()), full.total.pure * scale) <= target.epsilon:
+            return power
+    return _LOWEST
+
+
+def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkBaps:
+    """As many at τ = 1 as fit."""
+    cost = NetworkBaps(1).cost(model, people, unit_rows)
+    if not target.fits(replace(cost, samples=1)):
+        raise impossible("a single sample costs", cost.total.epsilon(target.delta))
+    return NetworkBaps(largest_samples(cost, target))
+
+
+def _largest_noise(
+    make: Callable[[float], NetworkMechanism], model: NetworkModel, people: int, unit_rows: int, target: Target
+) -> NetworkMechanism:
+    """The largest ε whose cost at δ fits: at least the target's own, more where δ buys some."""
+
+    def fits(epsilon: float) -> bool:
+        return target.fits(make(epsilon).cost(model, people, unit_rows))
+
+    low = min(max(target.epsilon * (1 - 1e-9), EPSILON_MIN), EPSILON_MAX)
+    if not fits(low):
+        raise impossible("even with the most noise this release costs", low)
+    high = low
+    while high < EPSILON_MAX and fits(high):
+        low, high = high, min(2 * high, EPSILON_MAX)
+    while high / low > 1 + _NOISE_WIDTH:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return make(low)
+
+
+def _checked(
+    mechanism: NetworkMechanism, model: NetworkModel, people: int, unit_rows: int, target: Target
+) -> NetworkMechanism:
+    cost = mechanism.cost(model, people, unit_rows)
+    if not target.fits(cost):
+        raise impossible("this release costs", cost.total.epsilon(target.delta))
+    return mechanism

@@ -1,0 +1,71 @@
+"""`{"kind": "classification", "variable": "cured", "features": {…}}`: which level a variable has, given others.
+
+Each sample has a law of the variable given the features; guessing level v is right with probability P(v | features).
+`variable` is a naive Bayes model's class unless named. Asked with `zero_one` the response is the level with the highest mean
+probability, of equal ones the first declared; with `log`, the mean law.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.decisions.estimands.estimand import Classified, Context, Guess, check_total_work
+from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.strict_fields import refuse_unknown, renaming
+from app.core.kinds.networks.estimands.network_estimand import network_of
+from app.core.kinds.networks.evidence.compiled import CompiledLaw, compile_law
+from app.core.kinds.networks.model import NetworkModel
+from app.errors import InvalidQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Classification(Classified):
+    """`levels` are those that the features leave possible."""
+
+    law: CompiledLaw
+    levels: tuple[str, ...]
+
+    @property
+    def outcomes(self) -> int:
+        return len(self.levels)
+
+    @property
+    def tried(self) -> int:
+        return self.outcomes
+
+    @property
+    def work(self) -> int:
+        return self.law.work
+
+    def check(self, samples: int) -> None:
+        check_total_work(f"{self.law.where}.evidence", self.work, samples)
+
+    def guess(self, samples: SampleSet) -> Guess:
+        law = self.mean_law(samples)
+        # Sorting is stable: of equals the level declared first.
+        best, second = sorted(law, key=lambda level: -law[level])[:2]
+        return Guess(best, law[best], second, law[second])
+
+    def mean_law(self, samples: SampleSet) -> dict[str, float]:
+        """Level → mean over the samples of its probability. Each is between 0 and 1; they sum to one up to rounding."""
+        rows = dict(zip(self.law.levels, self.law.probabilities(samples.matrix), strict=True))
+        return {level: min(1.0, float(rows[level].sum()) / samples.size) for level in self.levels}
+
+
+def parse(spec: Mapping[str, Any], context: Context) -> Classification:
+    where = context.where
+    refuse_unknown(where, spec, {"kind", "variable", "features"})
+    model = network_of(context)
+    variable = class_of(model, spec, where)
+    with renaming({f"{where}.evidence": f"{where}.features"}):
+        law = compile_law(model.network, variable=variable, evidence=spec.get("features"), where=where)
+    left = dict(law.evidence).get(law.variable, range(len(law.levels)))
+    return Classification(law, tuple(law.levels[level] for level in left))
+
+
+def class_of(model: NetworkModel, spec: Mapping[str, Any], where: str) -> Any:
+    """The variable named, or the class of a naive Bayes model."""
+    variable = spec.get("variable", model.target)
+    if variable is None:
+        raise InvalidQuery(f"{where}.variable", "the variable to predict: only naive Bayes has one by itself")
+    return variable

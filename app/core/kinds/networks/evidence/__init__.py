@@ -1,0 +1,1 @@
+"""Questions to a network by variable elimination, over all samples at once."""

@@ -1,0 +1,1 @@
+"""Networks from and to other programs' files."""

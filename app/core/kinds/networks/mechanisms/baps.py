@@ -1,0 +1,72 @@
+"""`baps` on a network: N draws, once, of every block's tempered posterior on its public grid."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.mechanism_fields import BapsFields
+from app.core.kinds.networks.blocks.block_sampler import (
+    Settings,
+    draw_network,
+    kl_with_slack,
+    largest_error,
+    with_slack,
+)
+from app.core.kinds.networks.cost import RecordCost, block_shapes, record_cost
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import clamped_counts
+from app.core.privacy.cost import Cost
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics.counts import ExactCounts
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkBaps(BapsFields):
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
+        record = record_cost(model, people, unit_rows, self.temperature)
+        shapes = block_shapes(model, people * unit_rows, unit_rows, self.temperature)
+        papers = 2 * self.samples * self.temperature * math.log(1 / model.trim) * unit_rows
+        return ReleaseCost(
+            per_sample=draw_cost(model, people, unit_rows, self.temperature),
+            samples=self.samples,
+            kl_sup=kl_with_slack(record.kl_sup, record.touched, largest_error(shapes)),
+            papers_pure=papers,
+            method=method_of(record, unit_rows),
+            grid_points=record.grid_points,
+        )
+
+    def attribute_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
+        """If only one attribute of one record changed: beside the papers' 2NτL, never charged."""
+        return record_cost(model, people, unit_rows, self.temperature).attribute.times(self.samples)
+
+    def draw(
+        self,
+        model: NetworkModel,
+        people: int,
+        unit_rows: int,
+        counts: ExactCounts,
+        random_bytes: Callable[[int], bytes],
+    ) -> NDArray[np.float64]:
+        """(samples, cells); `random_bytes` is the operating system's in production."""
+        rows = people * unit_rows
+        cells = clamped_counts(model.network, counts, rows).astype(np.float64)
+        return draw_network(model, Settings(rows, unit_rows, self.temperature, self.samples), cells, random_bytes)
+
+
+def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> Cost:
+    """One draw, with the sampler's slack in every block one person can touch."""
+    record = record_cost(model, people, unit_rows, temperature)
+    shapes = block_shapes(model, people * unit_rows, unit_rows, temperature)
+    return with_slack(record.cost, record.touched, largest_error(shapes))
+
+
+def method_of(record: RecordCost, unit_rows: int) -> str:
+    if unit_rows > 1:
+        return "certified: bounded range of all of a person's rows"
+    return "exact: every pair of counts" if record.exact else "certified: variance along every path of counts"

@@ -1,0 +1,175 @@
+"""`fourier` on a binary network (Algorithm 2): noise on characters instead of counts, so that all tables agree.
+
+The number of rows, the character of the empty set, is public for one row a person and carries no noise; for more it is noisy
+like the others. A constant c is added to it, which raises every cell of node i's table by c/2^{|π_i|+1} and keeps the
+tables consistent. A cell falls by at most 2^{−|π_i|−1} times the sum of m_i = 2^{|π_i|+1} − 1 absolute noises. Discrete
+noise is at most one more than exponential noise of the same scale, in distribution, so with Q_i the upper e^{−t}/|I|
+quantile of Gamma(m_i, 1), c = ⌈max_i (b·Q_i + m_i)⌉ leaves no cell negative with probability at least 1 − e^{−t}: the
+papers' amount fails for small t (PRIVACY §4). t = 0 adds nothing.
+
+Cells that are negative all the same: with `truncate` each is set to 0, which breaks consistency; without, everything is raised
+by as much as the lowest cell needs, which keeps it. Both are post-processing.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from app.core.kinds.mechanism_fields import (
+    FREE_SAMPLES,
+    Epsilon,
+    MechanismSpec,
+    Samples,
+    check_epsilon,
+    check_samples,
+)
+from app.core.kinds.networks.blocks.block_grid import block_grid
+from app.core.kinds.networks.characters import Characters, character_sums, characters, tables_of
+from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, block_shapes
+from app.core.kinds.networks.mechanisms.laplace import posterior_draws
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import clamped_counts
+from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale
+from app.core.privacy.cost import ZERO_COST
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics.counts import ExactCounts
+from app.errors import InvalidMechanism, InvalidModel
+
+Array = NDArray[np.float64]
+
+T_MAX = 100.0
+
+
+class FourierMechanism(MechanismSpec):
+    """Laplace noise on the characters of a network of binary nodes, so that all its tables agree."""
+
+    kind: Literal["fourier"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+    t: float = Field(
+        default=1.0, ge=0, le=T_MAX, description="Counts are raised so that none is negative, 1 − e^(−t) of the time."
+    )
+    truncate: bool = Field(
+        default=False, description="Set negative counts to 0, which breaks agreement, instead of raising all."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFourier:
+    """Pure ε; neighbours replace one person's rows."""
+
+    samples: int
+    epsilon: float
+    t: float = 1.0
+    truncate: bool = False
+    kind: ClassVar[str] = "fourier"
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
+        check_epsilon(self.epsilon)
+        if not 0 <= self.t <= T_MAX:
+            raise InvalidMechanism("mechanism.t", f"a number from 0 to {T_MAX:g}")
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "samples": self.samples,
+            "epsilon": self.epsilon,
+            "t": self.t,
+            "truncate": self.truncate,
+        }
+
+    def with_samples(self, samples: int) -> "NetworkFourier":
+        return NetworkFourier(samples, self.epsilon, self.t, self.truncate)
+
+    def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
+        total, largest = sensitivity(model, unit_rows)
+        once = moved_cost(total, largest, self.scale(model, unit_rows))
+        shapes = block_shapes(model, people * unit_rows, unit_rows, 1.0)[:DETAILED_SHAPES_MAX]
+        exact = binary_characters(model).odd_exact and unit_rows == 1
+        return ReleaseCost(
+            per_sample=ZERO_COST,
+            once=once,
+            samples=self.samples,
+            kl_sup=once.curve[0],
+            papers_pure=self.epsilon,
+            method="exact: discrete Laplace on characters" if exact else "certified: discrete Laplace on characters",
+            grid_points=max(block_grid(shape).size for shape in shapes),
+        )
+
+    def scale(self, model: NetworkModel, unit_rows: int) -> float:
+        return noise_scale(sensitivity(model, unit_rows)[0], self.epsilon)
+
+    def raised(self, model: NetworkModel, unit_rows: int) -> int:
+        """c: what is added to the number of rows so that no table is negative, 1 − e^{−t} of the time."""
+        if self.t == 0:
+            return 0
+        from scipy.special import gammainccinv
+
+        tail = math.exp(-self.t) / len(model.network.nodes)
+        noises = [math.prod(model.network.shape(i)) - (unit_rows == 1) for i in range(len(model.network.nodes))]
+        scale = self.scale(model, unit_rows)
+        return math.ceil(max(scale * float(gammainccinv(m, tail)) * (1 + 1e-9) + m for m in noises))
+
+    def draw(
+        self,
+        model: NetworkModel,
+        people: int,
+        unit_rows: int,
+        counts: ExactCounts,
+        random_bytes: Callable[[int], bytes],
+    ) -> Array:
+        """(samples, cells)."""
+        noisy = self.noisy_counts(model, people, unit_rows, counts, add_noise)
+        return posterior_draws(model, people, unit_rows, noisy, self.samples, random_bytes)
+
+    def noisy_counts(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
+    ) -> Array:
+        """No cell negative."""
+        cells = self.noisy_tables(model, people, unit_rows, counts, noise)
+        if self.truncate:
+            return np.asarray(np.maximum(cells, 0.0))
+        network = model.network
+        sizes = [math.prod(network.shape(i)) for i in range(len(network.nodes))]
+        lift = max(0.0, *(-cells[network.cells(i)].min() * size for i, size in enumerate(sizes)))
+        return np.asarray(cells + np.repeat([lift / size for size in sizes], sizes))
+
+    def noisy_tables(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
+    ) -> Array:
+        """Consistent, raised by c, perhaps negative somewhere."""
+        found = binary_characters(model)
+        rows = people * unit_rows
+        sums = character_sums(model.network, found, clamped_counts(model.network, counts, rows))
+        if unit_rows == 1:
+            sums[1:] = noise(sums[1:], self.scale(model, unit_rows))
+            sums[0] = rows
+        else:
+            sums = noise(sums, self.scale(model, unit_rows))
+        sums[0] += self.raised(model, unit_rows)
+        return tables_of(model.network, found, sums.astype(np.float64))
+
+
+def sensitivity(model: NetworkModel, unit_rows: int) -> tuple[int, int]:
+    """(L1 over all characters, the most one character moves).
+
+    k rows replaced flip k times; a row more or less moves every character, the empty one too, by one.
+    """
+    found = binary_characters(model)
+    if unit_rows == 1:
+        return 2 * found.odd_max, 2
+    return unit_rows * max(2 * found.odd_max, found.count), 2 * unit_rows
+
+
+def binary_characters(model: NetworkModel) -> Characters:
+    for node in model.network.nodes:
+        if len(node.levels) != 2:
+            raise InvalidModel(f"model.nodes.{node.name}", "two levels: `fourier` is for binary nodes")
+    return characters(model.network)

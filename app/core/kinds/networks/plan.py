@@ -1,0 +1,214 @@
+"""Plans for Bayesian networks: every mechanism at the same (ε, δ), the papers' utility bounds, what `auto` chooses."""
+
+import math
+from typing import Any, cast
+
+from app.core.kinds.mechanism_fields import SCORES
+from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
+from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.utility_bounds import proposition_1, theorem_1, theorem_3
+from app.core.kinds.plan_figures import (
+    COMPARED_FROM,
+    COMPARED_TO,
+    Choice,
+    Figures,
+    Planner,
+    PlanQuestion,
+    auto_samples,
+    finite,
+    is_auto,
+    written_mechanism,
+)
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.targets import Target, largest_samples
+from app.errors import InvalidMechanism
+
+MEASURE = (
+    "root mean squared error of a conditional probability; `kl` is the divergence of the joint distribution, in nats"
+)
+METHOD = "simulated from the prior with a fixed seed; no data"
+CONFIDENCE = 0.95
+SAMPLES_SHOWN = (1, 10, 100, 1_000)
+EPSILONS_SHOWN = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def figures(question: PlanQuestion) -> Figures:
+    model, people, unit_rows = cast(NetworkModel, question.model), question.people, question.unit_rows
+    if is_auto(question.mechanism):
+        samples = auto_samples(question.mechanism, question.samples_max)
+        own, *rest = _kept(network_alternatives(model, people, unit_rows, question.auto_target, samples), question)
+    else:
+        own = _rated(_calibrated(question, model), model, people, unit_rows)
+        rest = _compared(question, model, own)
+    return Figures(
+        model=model,
+        mechanism=own.mechanism,
+        cost=own.cost,
+        accuracy=_accuracy_json(own.accuracy),
+        alternatives=[_alternative_json(other, question.delta) for other in rest],
+        advice=_advice([own, *rest]) if rest or is_auto(question.mechanism) else None,
+        curves=_curves(question, model, own),
+        bounds=_bounds(model, own.mechanism, people, unit_rows, own.cost),
+    )
+
+
+def choose(choice: Choice) -> ReleaseMechanism:
+    model = cast(NetworkModel, choice.model)
+    ranked = network_alternatives(model, choice.people, choice.unit_rows, choice.target, choice.samples)
+    for each in ranked:
+        if choice.samples is None or each.mechanism.samples == choice.samples:
+            return each.mechanism.with_samples(min(each.mechanism.samples, choice.samples_max))
+    raise InvalidMechanism("mechanism.epsilon", "more: no mechanism with that many samples fits")
+
+
+def settled(mechanism: ReleaseMechanism, model: ReleaseModel, people: int, unit_rows: int) -> ReleaseMechanism:
+    """A `map` with the score that errs less in simulation."""
+    if isinstance(mechanism, NetworkMap) and mechanism.score == "auto":
+        network = cast(NetworkModel, model)
+        tried = [NetworkMap(mechanism.epsilon, score) for score in SCORES]
+        return min(tried, key=lambda each: expected_accuracy(network, each, people, unit_rows).kl)
+    return mechanism
+
+
+def _calibrated(question: PlanQuestion, model: NetworkModel) -> NetworkMechanism:
+    people, unit_rows, target = question.people, question.unit_rows, question.target
+    if question.calibrate is None or target is None:
+        return cast(NetworkMechanism, settled(written_mechanism(question), model, people, unit_rows))
+    if question.calibrate == "samples":
+        one = cast(NetworkMechanism, written_mechanism(question, samples=1))
+        return one.with_samples(min(largest_samples(one.cost(model, people, unit_rows), target), question.samples_max))
+    if question.calibrate == "temperature":
+        samples = written_mechanism(question, temperature=1.0).samples
+        return fitting_baps(model, people, unit_rows, target, samples)
+    raise InvalidMechanism("calibrate", "samples or temperature: a network's trim is shared by all its tables")
+
+
+def _rated(mechanism: NetworkMechanism, model: NetworkModel, people: int, unit_rows: int) -> NetworkAlternative:
+    cost = mechanism.cost(model, people, unit_rows)
+    return NetworkAlternative(mechanism, cost, expected_accuracy(model, mechanism, people, unit_rows))
+
+
+def _compared(question: PlanQuestion, model: NetworkModel, own: NetworkAlternative) -> list[NetworkAlternative]:
+    """The other kinds of mechanism at this one's own cost."""
+    epsilon = own.cost.total.epsilon(question.delta)
+    if not COMPARED_FROM <= epsilon <= COMPARED_TO:
+        return []
+    target = Target(epsilon * (1 + 1e-9), question.delta)
+    found = network_alternatives(model, question.people, question.unit_rows, target)
+    return _kept([each for each in found if each.mechanism.kind != own.mechanism.kind], question)
+
+
+def _kept(found: list[NetworkAlternative], question: PlanQuestion) -> list[NetworkAlternative]:
+    """The best of every kind, none with more samples than may be stored."""
+    best: dict[str, NetworkAlternative] = {}
+    for each in found:
+        if each.mechanism.samples <= question.samples_max:
+            best.setdefault(each.mechanism.kind, each)
+    if not best:
+        raise InvalidMechanism("mechanism.samples", f"at most {question.samples_max}")
+    return list(best.values())
+
+
+def _advice(rated: list[NetworkAlternative]) -> str:
+    best, *rest = sorted(rated, key=lambda each: each.accuracy.kl)
+    if not rest:
+        return f"{best.mechanism.kind}: the only mechanism that fits"
+    others = ", ".join(f"{each.mechanism.kind} {each.accuracy.kl:.3g}" for each in rest)
+    return (
+        f"{best.mechanism.kind}: expected divergence from the truth {best.accuracy.kl:.3g} nats, against {others}, all at "
+        "the same cost. Posterior draws of a table that may be empty do not get cheaper with n; noise on its counts does not "
+        "get larger. A stronger prior, a wider trim, a lower temperature or fewer parents make draws cheaper"
+    )
+
+
+def _curves(question: PlanQuestion, model: NetworkModel, own: NetworkAlternative) -> dict[str, list[dict[str, Any]]]:
+    people, unit_rows, delta = question.people, question.unit_rows, question.delta
+
+    def error(mechanism: NetworkMechanism) -> float:
+        return expected_accuracy(model, mechanism, people, unit_rows).rmse
+
+    shown = [samples for samples in SAMPLES_SHOWN if samples <= question.samples_max]
+    by_samples = [
+        {
+            "samples": samples,
+            "epsilon": own.cost.prefix(samples).epsilon(delta),
+            "total_sd": error(own.mechanism.with_samples(samples)),
+        }
+        for samples in ([] if isinstance(own.mechanism, NetworkMap) else shown)
+    ]
+    by_epsilon = []
+    for epsilon in EPSILONS_SHOWN:
+        each = _at_epsilon(own, epsilon, delta, question.samples_max)
+        if each is not None:
+            by_epsilon.append({"epsilon": epsilon, "samples": each.samples, "total_sd": error(each)})
+    return {"by_samples": by_samples, "by_epsilon": by_epsilon}
+
+
+def _at_epsilon(own: NetworkAlternative, epsilon: float, delta: float, samples_max: int) -> NetworkMechanism | None:
+    mechanism = own.mechanism
+    if isinstance(mechanism, NetworkBaps):
+        try:
+            most = largest_samples(own.cost, Target(epsilon, delta))
+        except InvalidMechanism:
+            return None
+        return mechanism.with_samples(min(most, samples_max))
+    if isinstance(mechanism, NetworkLaplace):
+        return NetworkLaplace(mechanism.samples, epsilon)
+    if isinstance(mechanism, NetworkFourier):
+        return NetworkFourier(mechanism.samples, epsilon, mechanism.t, mechanism.truncate)
+    return NetworkMap(epsilon, mechanism.score) if isinstance(mechanism, NetworkMap) else None
+
+
+def _bounds(
+    model: NetworkModel, mechanism: NetworkMechanism, people: int, unit_rows: int, cost: ReleaseCost
+) -> list[dict[str, Any]]:
+    """What the papers prove about utility, with constants that hold."""
+    delta = 1 - CONFIDENCE
+    if isinstance(mechanism, NetworkLaplace):
+        most = proposition_1(model, mechanism, people, unit_rows, delta)
+        divergence = theorem_1(model, mechanism, people, unit_rows, delta)
+        return [
+            _bound("proposition_1", most, "no count is further from its noisy version than this"),
+            _bound("theorem_1", divergence, "divergence of the exact posterior from the noisy one, at most, in nats"),
+        ]
+    if isinstance(mechanism, NetworkFourier):
+        nodes = range(len(model.network.nodes))
+        worst = max(theorem_3(model, mechanism, i, unit_rows, delta) for i in nodes)
+        return [_bound("theorem_3", worst, "L1 distance of any table of counts from the exact one, at most")]
+    if isinstance(mechanism, NetworkBaps):
+        attribute = mechanism.attribute_cost(model, people, unit_rows)
+        return [
+            _bound(
+                "attribute_level",
+                finite(attribute.pure),
+                "pure ε if only one attribute of one record changed: what the papers quote for a network. Never charged",
+                confidence=None,
+            )
+        ]
+    return []
+
+
+def _bound(name: str, value: float | None, text: str, confidence: float | None = CONFIDENCE) -> dict[str, Any]:
+    return {"name": name, "value": value, "confidence": confidence, "text": text}
+
+
+def _accuracy_json(accuracy: NetworkAccuracy) -> dict[str, Any]:
+    return {"total_sd": accuracy.rmse, "kl": _positive(accuracy.kl), "measure": MEASURE, "method": METHOD}
+
+
+def _positive(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _alternative_json(rated: NetworkAlternative, delta: float) -> dict[str, Any]:
+    return {
+        "mechanism": rated.mechanism.as_json(),
+        "epsilon": rated.cost.total.epsilon(delta),
+        "accuracy": _accuracy_json(rated.accuracy),
+    }
+
+
+PLANNER = Planner(figures, choose, settled)

@@ -1,0 +1,17 @@
+"""One column, one parameter, one sum: exponential families on a public grid."""
+
+from app.core.kinds.kind import Kind
+from app.core.kinds.one_parameter import plan
+from app.core.kinds.one_parameter.card import CARD
+from app.core.kinds.one_parameter.estimands import parse_predictive
+from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.mechanisms import MECHANISMS
+
+ONE_PARAMETER = Kind(
+    name="one_parameter",
+    families=FAMILIES,
+    mechanisms=MECHANISMS,
+    planner=plan.PLANNER,
+    estimands={"predictive": parse_predictive},
+    card=CARD,
+)

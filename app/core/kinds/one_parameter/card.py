@@ -1,0 +1,19 @@
+"""Words of the guarantee card about one column and one parameter."""
+
+from app.core.grids.natural_model import NaturalModel
+from app.core.kinds.kind import CardWords
+
+
+def papers_assumption(model: NaturalModel, unit_rows: int) -> str:
+    assumption = f"2·N·τ·L·ρ with ρ = {unit_rows}, the rows a person may own; never charged"
+    if model.papers_trials is None:
+        assumption += "; they state no L for this family: the largest difference of two log-likelihoods is taken"
+    return assumption
+
+
+def records(model: NaturalModel, unit_rows: int) -> int:
+    """Every (Σ T, rows) one person can have."""
+    return unit_rows + model.statistic.steps * unit_rows * (unit_rows + 1) // 2
+
+
+CARD = CardWords(papers_assumption, records, "one noisy number")

@@ -1,0 +1,47 @@
+"""BAPS: N draws, once, from the tempered posterior on the public grid. Every later answer is post-processing."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.grids.integer_table import integer_table
+from app.core.kinds.mechanism_fields import BapsFields
+from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.statistic import clamped
+from app.core.privacy.posterior_cost import posterior_draw_cost
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics.sums import ExactStatistic
+
+
+@dataclass(frozen=True, slots=True)
+class Baps(BapsFields):
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
+        draw = posterior_draw_cost(model, people, unit_rows, self.temperature)
+        lipschitz = 2 * self.samples * self.temperature * model.lipschitz * unit_rows
+        return ReleaseCost(
+            per_sample=draw.cost,
+            samples=self.samples,
+            kl_sup=draw.kl_sup,
+            papers_pure=lipschitz,
+            method=draw.method,
+            grid_points=draw.grid_points,
+        )
+
+    def draw(
+        self,
+        model: Model,
+        people: int,
+        unit_rows: int,
+        statistic: ExactStatistic,
+        random_bytes: Callable[[int], bytes],
+    ) -> NDArray[np.float64]:
+        """A (samples, 1) array of grid points; `random_bytes` is the operating system's in production."""
+        grid = model.grid(people * unit_rows, self.temperature)
+        table = integer_table(model.constants(grid), clamped(model, people, unit_rows, statistic))
+        return grid.theta[table.draw(self.samples, random_bytes)][:, None]

@@ -1,0 +1,92 @@
+"""What the rest of the service needs of any model and any mechanism, whatever its statistic is."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.parameters import Parameter
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.schema import Column
+from app.core.specs import Spec
+from app.core.statistics import RowRequest
+from app.errors import InvalidMechanism
+
+Model = TypeVar("Model", contravariant=True)
+Statistic = TypeVar("Statistic", contravariant=True)
+Built = TypeVar("Built", covariant=True)
+
+
+class ReleaseModel(Hashable, Protocol):
+    """Pure data, validated before anything is read. `statistic` is a request that a source can answer exactly."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+    @property
+    def statistic(self) -> RowRequest[Any]: ...
+    def as_json(self) -> dict[str, Any]: ...
+
+
+class MechanismOf(Hashable, Protocol[Model, Statistic]):
+    """Validated by its own constructor; frozen. `cost` uses public numbers only, `draw` alone sees a statistic."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def budget_epsilon_max(self) -> float:
+        """An inexact sampler's δ-slack, (1 + e^ε)·η, is worked out for budgets up to this ε; infinite for exact ones."""
+        ...
+
+    def as_json(self) -> dict[str, Any]: ...
+    def with_samples(self, samples: int) -> Self: ...
+    def cost(self, model: Model, people: int, unit_rows: int, /) -> ReleaseCost: ...
+    def draw(
+        self, model: Model, people: int, unit_rows: int, statistic: Statistic, random_bytes: Callable[[int], bytes], /
+    ) -> NDArray[np.float64]:
+        """(samples, parameters), from the operating system's randomness in production."""
+        ...
+
+
+ReleaseMechanism = MechanismOf[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Family(Generic[Built]):
+    """How a model is described, and what makes it from the description and the dataset's columns.
+
+    `build` raises InvalidModel for what only the columns can tell.
+    """
+
+    spec: type[Spec]
+    build: Callable[[Any, Mapping[str, Column]], Built]
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismKind(Generic[Built]):
+    """How a mechanism is described, and the class whose fields are the description's, but for `kind`.
+
+    `plan_spec` is how it may be described in a plan, where that leaves open what the plan finds.
+    """
+
+    spec: type[Spec]
+    mechanism: Callable[..., Built]
+    plan_spec: type[Spec] | None = None
+
+    def build(self, spec: Spec) -> Built:
+        """Raises InvalidMechanism."""
+        return self.mechanism(**{name: value for name, value in spec if name != "kind"})
+
+
+def refuse_wide_budget(mechanism: ReleaseMechanism, budget_epsilon: float) -> None:
+    """Raises InvalidMechanism where the δ-slack of this mechanism would not cover the dataset's budget."""
+    largest = mechanism.budget_epsilon_max
+    if not budget_epsilon <= largest:
+        raise InvalidMechanism(
+            "mechanism.kind", f"another: {mechanism.kind} of this model needs a budget with ε at most {largest:g}"
+        )

@@ -1,0 +1,29 @@
+"""Linear regression and multivariate normal models: exact moments on a lattice, then noise or posterior draws (PRIVACY §5).
+
+To add a model: a file like `model.py`, a line in REGRESSION_FAMILIES, and its part in the mechanisms that serve it.
+"""
+
+from app.core.kinds.kind import Kind
+from app.core.kinds.protocols import Family
+from app.core.kinds.regression import plan
+from app.core.kinds.regression.card import CARD
+from app.core.kinds.regression.estimands import REGRESSION_ESTIMANDS
+from app.core.kinds.regression.mean_model import MvnMeanModel, build_mvn_mean
+from app.core.kinds.regression.mechanisms import REGRESSION_MECHANISMS, RegressionModel
+from app.core.kinds.regression.model import LinearRegressionModel, build_linear_regression
+from app.core.kinds.regression.precision_model import NormalPrecisionMatrixModel, build_normal_precision_matrix
+
+REGRESSION_FAMILIES: dict[str, Family[RegressionModel]] = {
+    "linear_regression": Family(LinearRegressionModel, build_linear_regression),
+    "mvn_mean": Family(MvnMeanModel, build_mvn_mean),
+    "normal_precision_matrix": Family(NormalPrecisionMatrixModel, build_normal_precision_matrix),
+}
+
+REGRESSION = Kind(
+    name="regression",
+    families=REGRESSION_FAMILIES,
+    mechanisms=REGRESSION_MECHANISMS,
+    planner=plan.PLANNER,
+    estimands=REGRESSION_ESTIMANDS,
+    card=CARD,
+)

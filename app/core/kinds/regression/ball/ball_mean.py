@@ -1,0 +1,73 @@
+"""The posterior of a normal mean as a Gaussian on the ball, and what one draw of it costs.
+
+Λ = λI + nτΣ_z⁻¹ does not depend on the data, b = τΣ_z⁻¹Σz. Between neighbours the log-posterior changes by the linear
+b(m) = τ(z − z')ᵀΣ_z⁻¹m, ‖z − z'‖ ≤ 2: range 4Rτω on the ball, ω the largest eigenvalue of Σ_z⁻¹, and in the metric of Λ, by
+Brascamp and Lieb, variance at most 4τ²·ω²/(λ + nτω) on every axis (increasing in ω): the cost falls with n.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.regression.ball.ball_posterior import PRECISE, BallPosterior, PublicBounds
+from app.core.kinds.regression.cost import ball_draw_cost, kl_bound
+from app.core.kinds.regression.mean_model import MeanModel
+from app.core.privacy.cost import Cost
+from app.core.statistics.moments import LATTICE, ExactMoments
+
+SPARE = 1 + 1e-6
+"""Room for Σ_z⁻¹ and its eigenvalue in doubles, whose relative error CONDITION_MAX keeps below 10⁻⁷."""
+
+
+class MeanBall:
+    def __init__(self, model: MeanModel, people: int, temperature: float) -> None:
+        self._model, self._people, self._temperature = model, people, temperature
+        inverse = np.linalg.inv(model.scaled_covariance)
+        self._inverse = (inverse + inverse.T) / 2
+        self._largest = float(np.linalg.eigvalsh(self._inverse)[-1]) * SPARE
+
+    @property
+    def lowest(self) -> float:
+        """The curvature λ + nτω along the axis where a record moves the posterior most."""
+        return self._model.precision + self._people * self._temperature * self._largest
+
+    @property
+    def bounds(self) -> PublicBounds:
+        R = self._model.radius
+        most = self._people * self._temperature * self._largest
+        return PublicBounds(
+            self._model.dimension, self._model.precision * R**2, (self._model.precision + most) * R**2, most * R
+        )
+
+    @property
+    def reach(self) -> float:
+        return 4 * self._model.radius * self._temperature * self._largest
+
+    @property
+    def lipschitz(self) -> float:
+        return 2 * self._temperature * self._largest
+
+    def draw_cost(self) -> Cost:
+        return ball_draw_cost(self.reach, self.lipschitz, self.lowest, 0.0, self.bounds)
+
+    def kl_sup(self) -> float:
+        return kl_bound(self.reach, self.lipschitz, self.lowest, self.bounds)
+
+    def papers_lipschitz(self) -> float:
+        """ρ = ‖z − z'‖ ≤ 2: the gradient of the log-likelihood, at most ω(1 + R)."""
+        return 2 * self._largest * (1 + self._model.radius)
+
+    def posterior(self, moments: ExactMoments) -> BallPosterior:
+        """The matrix Σ_z⁻¹ that is sampled is the public one in doubles: the analysis is of that matrix."""
+        R, tau = PRECISE.mpf(self._model.radius), PRECISE.mpf(self._temperature)
+        public = [[PRECISE.mpf(float(value)) for value in row] for row in self._inverse]
+        prior = PRECISE.mpf(self._model.precision)
+        precision = [
+            [(self._people * tau * value + (prior if i == j else 0)) * R**2 for j, value in enumerate(row)]
+            for i, row in enumerate(public)
+        ]
+        sums = [PRECISE.mpf(int(value)) / LATTICE for value in moments.sums]
+        linear = [tau * R * PRECISE.fdot(row, sums) for row in public]
+        return BallPosterior(precision, linear, self.bounds)
+
+    def parameters(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._model.means(u * self._model.radius)

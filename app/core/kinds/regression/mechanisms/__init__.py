@@ -1,0 +1,25 @@
+"""Mechanisms on moments: noise on them once, or draws from the ball. A file here and a line below."""
+
+from app.core.kinds.mechanism_fields import BapsMechanism, PlanBapsMechanism
+from app.core.kinds.protocols import MechanismKind
+from app.core.kinds.regression.mechanisms.baps import RegressionBaps
+from app.core.kinds.regression.mechanisms.perturbed_statistics import (
+    PerturbedStatistics,
+    PerturbedStatisticsMechanism,
+    RegressionModel,
+)
+
+RegressionMechanism = PerturbedStatistics | RegressionBaps
+
+REGRESSION_MECHANISMS: dict[str, MechanismKind[RegressionMechanism]] = {
+    "perturbed_statistics": MechanismKind(PerturbedStatisticsMechanism, PerturbedStatistics),
+    "baps": MechanismKind(BapsMechanism, RegressionBaps, PlanBapsMechanism),
+}
+
+__all__ = [
+    "REGRESSION_MECHANISMS",
+    "PerturbedStatistics",
+    "RegressionBaps",
+    "RegressionMechanism",
+    "RegressionModel",
+]

@@ -1,0 +1,67 @@
+"""`baps` on the ball-restricted posterior of a regression, or of a normal mean: N draws, once.
+
+The sampler's running time depends on the data: releases are published at a public tick (PRIVACY §5).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.mechanism_fields import BapsFields
+from app.core.kinds.regression.ball.ball_mean import MeanBall
+from app.core.kinds.regression.ball.ball_posterior import BUDGET_EPSILON_MAX
+from app.core.kinds.regression.ball.ball_regression import RegressionBall
+from app.core.kinds.regression.mean_model import MeanModel
+from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.precision_model import PrecisionMatrixModel
+from app.core.kinds.regression.statistic import clamped_moments, rows_checked
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics.moments import ExactMoments
+from app.errors import InvalidMechanism
+
+Ball = RegressionBall | MeanBall
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionBaps(BapsFields):
+    """Its δ-slack covers datasets whose budget ε is at most `budget_epsilon_max`; for others it must be refused."""
+
+    budget_epsilon_max: ClassVar[float] = BUDGET_EPSILON_MAX
+
+    def cost(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> ReleaseCost:
+        ball = self._ball(model, people, unit_rows)
+        _ = ball.bounds.cap  # refuses before anything is charged
+        return ReleaseCost(
+            per_sample=ball.draw_cost(),
+            samples=self.samples,
+            kl_sup=ball.kl_sup(),
+            papers_pure=2 * self.samples * self.temperature * ball.papers_lipschitz(),
+            method="certified: Brascamp–Lieb and bounded range; sampler in doubles with a declared allowance",
+            grid_points=0,
+        )
+
+    def draw(
+        self,
+        model: LinearModel | MeanModel | PrecisionMatrixModel,
+        people: int,
+        unit_rows: int,
+        moments: ExactMoments,
+        random_bytes: Callable[[int], bytes],
+    ) -> NDArray[np.float64]:
+        """(samples, parameters); `random_bytes` is the operating system's in production."""
+        ball = self._ball(model, people, unit_rows)
+        posterior = ball.posterior(clamped_moments(model.statistic, moments, people, unit_rows))
+        return ball.parameters(posterior.draw(self.samples, random_bytes))
+
+    def _ball(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> Ball:
+        rows = rows_checked(people, unit_rows)
+        if isinstance(model, LinearModel):
+            return RegressionBall(model, rows, unit_rows, self.temperature)
+        if unit_rows != 1:
+            raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
+        if isinstance(model, MeanModel):
+            return MeanBall(model, people, self.temperature)
+        raise InvalidMechanism("mechanism.kind", "perturbed_statistics: a precision matrix has no exact sampler")

@@ -1,0 +1,129 @@
+"""`perturbed_statistics`: discrete Gaussian noise on the exact moments, once; then any number of free samples."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from app.core.kinds.mechanism_fields import (
+    FREE_SAMPLES,
+    Epsilon,
+    MechanismSpec,
+    Samples,
+    check_epsilon,
+    check_samples,
+)
+from app.core.kinds.regression.mean_model import MeanModel
+from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.perturbed.perturbed_linear import PerturbedLinear
+from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
+from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
+from app.core.kinds.regression.precision_model import PrecisionMatrixModel
+from app.core.kinds.regression.statistic import clamped_moments, rows_checked
+from app.core.noise.discrete_gaussian import (
+    DELTA_MAX,
+    DELTA_MIN,
+    AddNoise,
+    Whole,
+    add_noise,
+    largest_rho,
+    noise_scale,
+    zcdp_cost,
+)
+from app.core.numerics.normals import RandomBytes
+from app.core.privacy.cost import ZERO_COST
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics.moments import ExactMoments
+from app.errors import InvalidMechanism
+
+RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel
+
+
+class PerturbedStatisticsMechanism(MechanismSpec):
+    """Gaussian noise on the moments of the columns, once; then samples of the posterior given those."""
+
+    kind: Literal["perturbed_statistics"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The ε of the whole release, at `delta`.")
+    delta: float = Field(ge=DELTA_MIN, le=DELTA_MAX, description="The δ at which the release costs `epsilon`.")
+
+
+class Perturbation(Protocol):
+    """What to add noise to, in which proportions, and how to go on from there."""
+
+    ratios: NDArray[np.float64]
+    sensitivity: float
+
+    def values(self, moments: ExactMoments) -> Whole: ...
+    def draws(self, noisy: Whole, scale: float, samples: int, random_bytes: RandomBytes) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedStatistics:
+    """(ε, δ) of one noisy vector, whatever N. Neighbours replace one person's rows."""
+
+    samples: int
+    epsilon: float
+    delta: float
+    kind: ClassVar[str] = "perturbed_statistics"
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
+        check_epsilon(self.epsilon)
+        if not DELTA_MIN <= self.delta <= DELTA_MAX:
+            raise InvalidMechanism("mechanism.delta", f"a number from {DELTA_MIN:g} to {DELTA_MAX:g}")
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "samples": self.samples, "epsilon": self.epsilon, "delta": self.delta}
+
+    def with_samples(self, samples: int) -> "PerturbedStatistics":
+        return PerturbedStatistics(samples, self.epsilon, self.delta)
+
+    def cost(self, model: RegressionModel, people: int, unit_rows: int) -> ReleaseCost:
+        rows_checked(people, unit_rows)
+        perturbation_of(model, people, unit_rows)  # refuses what `draw` would
+        rho = largest_rho(self.epsilon, self.delta)
+        return ReleaseCost(
+            per_sample=ZERO_COST,
+            once=zcdp_cost(rho),
+            samples=self.samples,
+            kl_sup=rho,
+            papers_pure=math.inf,
+            method="exact: discrete Gaussian",
+            grid_points=0,
+        )
+
+    def draw(
+        self,
+        model: RegressionModel,
+        people: int,
+        unit_rows: int,
+        moments: ExactMoments,
+        random_bytes: Callable[[int], bytes],
+        noise: AddNoise = add_noise,
+    ) -> NDArray[np.float64]:
+        """(samples, parameters). `noise` is OpenDP's but in simulations."""
+        perturbation = perturbation_of(model, people, unit_rows)
+        scale = self.scale(perturbation, unit_rows)
+        values = perturbation.values(clamped_moments(model.statistic, moments, people, unit_rows))
+        noisy = noise(values, scale * perturbation.ratios)
+        return perturbation.draws(noisy, scale, self.samples, random_bytes)
+
+    def scale(self, perturbation: Perturbation, unit_rows: int) -> float:
+        """s in steps of the lattice."""
+        return noise_scale(perturbation.sensitivity * unit_rows, largest_rho(self.epsilon, self.delta))
+
+
+def perturbation_of(model: RegressionModel, people: int, unit_rows: int) -> Perturbation:
+    if isinstance(model, LinearModel):
+        return PerturbedLinear(model, people, unit_rows)
+    if unit_rows != 1:
+        raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
+    if isinstance(model, MeanModel):
+        return PerturbedMean(model, people)
+    return PerturbedPrecision(model, people)

@@ -1,0 +1,1 @@
+"""Posteriors given noisy moments, one file a model."""

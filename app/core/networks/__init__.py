@@ -1,1 +1,0 @@
-"""Discrete Bayesian networks: structure, privacy costs of their blocks, and questions by elimination (PRIVACY §4)."""

@@ -1,0 +1,73 @@
+"""Discrete Gaussian noise on sums of whole numbers, and how much of it (ε, δ) asks for.
+
+The discrete Gaussian of parameter s on ℤ satisfies, like the continuous one, D_α ≤ α·m²/(2s²) for a shift by m (Canonne,
+Kamath and Steinke 2020, Proposition 5). Coordinates with noise s_j of their own add up to ρ-zCDP, ρ = ½·Σ_j m_j²/s_j²:
+a *weighted* sensitivity Δ² = sup Σ_j m_j²/r_j² with s_j = s·r_j gives ρ = Δ²/(2s²). The pure cost is infinite.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.privacy.cost import ORDERS, Cost
+from app.core.privacy.release_cost import chargeable
+from app.errors import InvalidMechanism
+
+Whole = NDArray[np.int64]
+AddNoise = Callable[[Whole, NDArray[np.float64]], Whole]
+
+DELTA_MIN, DELTA_MAX = 1e-15, 0.1
+MARGIN = 2e-9
+"""So that a charge rounded up fits a budget of the same ε rounded down."""
+ROUNDING = 1 + 1e-12
+
+
+def zcdp_cost(rho: float) -> Cost:
+    return Cost(math.inf, tuple(order * rho for order in ORDERS))
+
+
+@lru_cache(maxsize=256)
+def largest_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ whose own converted ε at δ is at most ε, to nine digits."""
+    goal = chargeable(epsilon) - MARGIN
+    low, high = 0.0, 2 * epsilon + 1.0
+    if not zcdp_cost(1e-300).epsilon(delta) <= goal:
+        raise InvalidMechanism("mechanism.epsilon", "more, or a larger delta: no amount of noise reaches this pair")
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_cost(middle).epsilon(delta) <= goal else (low, middle)
+    return low
+
+
+def noise_scale(sensitivity: float, rho: float) -> float:
+    """s with Δ²/(2s²) ≤ ρ, rounded up."""
+    return sensitivity / math.sqrt(2 * rho) * ROUNDING
+
+
+def add_noise(values: Whole, scales: NDArray[np.float64]) -> Whole:
+    """OpenDP's exact sampler on whole numbers, seeded by the operating system, one call for each different scale."""
+    # Not the prelude: where scikit-learn is installed, that loads all of it.
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    noisy = values.copy()
+    for scale in np.unique(scales).tolist():
+        chosen = scales == scale
+        measurement = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=scale)
+        noisy[chosen] = measurement(values[chosen].tolist())
+    return noisy
+
+
+def seeded_noise(generator: np.random.Generator) -> AddNoise:
+    """For simulations only: rounded continuous noise, indistinguishable at the scales in use here."""
+
+    def add(values: Whole, scales: NDArray[np.float64]) -> Whole:
+        return values + np.rint(generator.normal(0.0, scales)).astype(np.int64)
+
+    return add

@@ -1,0 +1,14 @@
+"""Datasets: declared, read, filled with rows, opened to analysts."""
+
+from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.read_datasets import list_datasets, read_dataset
+from app.services.datasets.set_cap import set_cap
+from app.services.datasets.upload_data import upload_data
+
+__all__ = [
+    "create_dataset",
+    "list_datasets",
+    "read_dataset",
+    "set_cap",
+    "upload_data",
+]

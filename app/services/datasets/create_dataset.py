@@ -1,0 +1,71 @@
+"""Declare a dataset: public schema, budget, source. Opens its account in the ledger."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.schema import parse_columns, parse_unit
+from app.errors import InvalidInput
+from app.ledger.account import open_account
+from app.ledger.posting import open_posting
+from app.services.datasets.dataset_sources import dataset_source
+from app.services.datasets.read_datasets import dataset_view
+from app.services.principals import Steward
+from app.services.runtime import idempotency
+from app.services.runtime.cost_cache import refuse_vacuous
+from app.services.runtime.idempotency import Once
+from app.services.runtime.identifiers import new_id
+from app.services.runtime.runtime import Runtime
+from app.services.views import DatasetView
+from app.sources.source_spec import parse_source
+from app.storage.datasets import Dataset, get_dataset, insert_dataset, set_data
+from app.storage.ledger_book import post
+
+NAME_LENGTH_MAX = 200
+
+
+async def create_dataset(
+    runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any], once: Once[DatasetView] | None = None
+) -> DatasetView:
+    """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken; for a file source also what its rows raise."""
+    dataset = _parse(runtime, steward, spec)
+    people = dataset.n
+    if dataset.source["kind"] != "upload":
+        source = dataset_source(runtime, dataset)
+        people = (await asyncio.to_thread(source.validate, dataset.n)).people
+    slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
+    account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
+    async with runtime.database.write() as connection:
+        await idempotency.claim(runtime, connection, once)
+        await insert_dataset(connection, dataset)
+        if dataset.source["kind"] != "upload" and people is not None:
+            await set_data(connection, dataset.id, n=people, upload_name=None)
+        opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
+        await post(connection, opened)
+        stored = await get_dataset(connection, dataset.id)
+        view = dataset_view(stored or dataset, opened.account)
+        await idempotency.answer(runtime, connection, once, view)
+    return view
+
+
+def _parse(runtime: Runtime, steward: Steward, spec: Mapping[str, Any]) -> Dataset:
+    name = spec["name"]
+    if not isinstance(name, str) or not 1 <= len(name) <= NAME_LENGTH_MAX or not name.isprintable():
+        raise InvalidInput("name", f"1 to {NAME_LENGTH_MAX} printable characters")
+    columns = parse_columns(spec["columns"])
+    unit = parse_unit(spec.get("privacy_unit"), columns)
+    source = parse_source(spec.get("source"), runtime.settings.source_roots)
+    epsilon, delta = float(spec["budget"]["epsilon"]), float(spec["budget"]["delta"])
+    refuse_vacuous("budget.epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
+    return Dataset(
+        id=new_id("ds"),
+        owner=steward.id,
+        name=name,
+        columns={column.name: column.as_json() for column in columns.values()},
+        unit=unit.as_json(),
+        source=source.as_json(),
+        n=spec.get("n"),
+        epsilon=epsilon,
+        delta=delta,
+        created_us=runtime.clock(),
+    )

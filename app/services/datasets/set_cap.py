@@ -1,0 +1,79 @@
+"""Give an analyst a cap on a dataset, or a dashboard a number of samples to read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.errors import InvalidInput, NotFound
+from app.ledger.account import Account, account_id, open_account
+from app.ledger.posting import cap_posting, open_posting
+from app.services.budgets import budget_view
+from app.services.datasets.read_datasets import owned
+from app.services.principals import Steward
+from app.services.runtime.cost_cache import refuse_vacuous
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.watch_rights import announce_rights
+from app.services.views import CapView
+from app.storage import accounts, datasets
+from app.storage.grants import Grant, put_grant
+from app.storage.installation import bump_epoch
+from app.storage.ledger_book import post
+from app.storage.principals import get_principal
+
+
+async def set_cap(
+    runtime: Runtime, *, steward: Steward, dataset_id: str, principal_id: str, spec: Mapping[str, Any]
+) -> CapView:
+    """Raises NotFound, InvalidInput. A cap below what is spent is allowed: nothing more is then admitted. The cap that
+    is already there changes nothing and writes no line."""
+    given = {name for name, value in spec.items() if value is not None}
+    async with runtime.database.write() as connection:
+        owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
+        person = await get_principal(connection, principal_id)
+        if person is None or person.role not in ("analyst", "dashboard"):
+            raise NotFound("analyst", principal_id)
+        if person.role == "analyst":
+            if given - {"force", "slack_delta"} != {"epsilon", "delta"}:
+                raise InvalidInput("body", "`epsilon` and `delta` for an analyst")
+            epsilon, delta = float(spec["epsilon"]), float(spec["delta"])
+            refuse_vacuous("epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
+            account = await _cap(
+                runtime, connection, steward, (dataset_id, principal_id), epsilon, delta, spec.get("slack_delta")
+            )
+            view = CapView(dataset_id, principal_id, budget_view(account), None)
+        else:
+            if given != {"samples"}:
+                raise InvalidInput("body", "`samples` for a dashboard")
+            await put_grant(connection, Grant(principal_id, dataset_id, spec["samples"], runtime.clock()))
+            view = CapView(dataset_id, principal_id, None, spec["samples"])
+        await bump_epoch(connection)
+    await announce_rights(runtime)
+    return view
+
+
+async def _cap(
+    runtime: Runtime,
+    connection: AsyncConnection,
+    steward: Steward,
+    whose: tuple[str, str],
+    epsilon: float,
+    delta: float,
+    slack_delta: float | None,
+) -> Account:
+    """`slack_delta` belongs to the opening of an account: a later cap may repeat it, not change it."""
+    number = account_id(*whose)
+    found = (await accounts.lock_accounts(connection, [number])).get(number)
+    if found is None:
+        fresh = open_account(*whose, epsilon=epsilon, delta=delta, slack_delta=slack_delta or 0.0)
+        posting = open_posting(fresh, actor=steward.id, reason="cap opened", at_us=runtime.clock())
+    elif slack_delta is not None and slack_delta != found.slack_delta:
+        raise InvalidInput("slack_delta", f"{found.slack_delta:g}, as this cap was opened with, or nothing")
+    elif (found.epsilon, found.delta) == (epsilon, delta):
+        return found
+    else:
+        posting = cap_posting(
+            found, epsilon=epsilon, delta=delta, actor=steward.id, reason="cap changed", at_us=runtime.clock()
+        )
+    await post(connection, posting)
+    return posting.account

@@ -1,0 +1,7 @@
+"""Plans: what a release would cost and how accurate it would be, from public numbers only."""
+
+from app.services.plans.plan_release import plan_release
+
+__all__ = [
+    "plan_release",
+]

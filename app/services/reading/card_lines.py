@@ -1,0 +1,238 @@
+"""The lines of a guarantee card: one function each, from public numbers only (PRIVACY §7).
+
+Every line says its value, whether it is exact, certified (a proven bound) or asymptotic, what it assumes, and one
+sentence for someone who is not a mathematician.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.kinds import ReleaseModel, kind_of
+from app.core.kinds.kind import CardWords
+from app.core.kinds.plan_figures import finite
+from app.core.privacy import ORDERS
+from app.core.privacy import statements as say
+from app.core.privacy.release_cost import ReleaseCost
+
+ERROR_SHOWN = 0.05
+INFLUENCE_SHOWN = 0.5
+RELATIVES_SHOWN = 2
+AGREEMENT_SHOWN = 0.75
+WEAK_EPSILON = 20.0
+"""From here the card says that a pure ε alone protects nobody: a factor of half a billion."""
+NO_PURE = (
+    "This figure follows from a pure ε, or from a countable set of records; there is none to compute it from here."
+)
+REPLACE_ONE = "the same n people, one person's data replaced; presence and n are public"
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    model: ReleaseModel
+    cost: ReleaseCost
+    delta: float
+    people: int
+    unit_rows: int
+    budget_epsilon: float
+
+    @property
+    def words(self) -> CardWords:
+        return kind_of(self.model).card
+
+    @property
+    def paid_per_sample(self) -> bool:
+        return self.cost.per_sample.pure > 0
+
+    @property
+    def pure(self) -> float:
+        """Infinite where only (ε, δ) is promised."""
+        return self.cost.total.pure
+
+    @property
+    def slack(self) -> float:
+        """The part of δ an inexact sampler takes, for all samples."""
+        return self.cost.total.slack_delta
+
+    def assuming(self, assumption: str) -> str:
+        if not self.slack > 0:
+            return assumption
+        return (
+            f"{assumption}; apart from a probability of {self.slack:.3g}, the sampler's slack for {self.cost.samples} samples; "
+            "certified given the sampler's declared allowance"
+        )
+
+
+def _line(name: str, value: Any, basis: str, assumption: str, text: str) -> dict[str, Any]:
+    return {"name": name, "value": value, "basis": basis, "assumption": assumption, "text": text}
+
+
+def vacuous_line(epsilon: float, ceiling: float) -> dict[str, Any]:
+    text = (
+        f"WARNING: ε = {epsilon:.3g} is above {ceiling:g}, the ceiling of this service. This release promises next to nothing; "
+        "such a release is made only if its steward forces it, or before the ceiling is lowered."
+    )
+    return _line("vacuous", True, "exact", "none", text)
+
+
+def _approximate(facts: CardFacts) -> dict[str, Any]:
+    epsilon = facts.cost.total.epsilon(facts.delta)
+    text = (
+        "Take anything that everyone together may conclude from this release, with any number of questions. Had one person's "
+        f"data been replaced, it would have been concluded with at least 1/{_factor(epsilon)} of the probability, apart from a "
+        f"probability of {facts.delta:g}."
+    )
+    if facts.delta * facts.people >= 1:
+        text += f" With {facts.people} people that exception is not small: it leaves room for the whole record of one of them."
+    assumption = facts.assuming(REPLACE_ONE) + ("; δ includes that probability" if facts.slack > 0 else "")
+    return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", assumption, text)
+
+
+def _pure(facts: CardFacts) -> dict[str, Any]:
+    pure = facts.pure
+    if math.isinf(pure):
+        text = "There is no pure guarantee (δ = 0): the noise or the sampler behind this release gives (ε, δ) only."
+        return _line("pure", None, "exact", REPLACE_ONE, text)
+    text = (
+        "No matter what else they know, nobody can raise their odds about one person, whose data are independent of "
+        f"everyone else's, by more than a factor {_factor(pure)}: the worst case over every outcome, with δ = 0."
+    )
+    if pure > WEAK_EPSILON:
+        text += " On its own that is no protection worth the name; what protects is the line with δ above."
+    assumption = f"{REPLACE_ONE}; odds between any two values of the person's data"
+    return _line("pure", finite(pure), "certified", assumption, text)
+
+
+def _renyi(facts: CardFacts) -> dict[str, Any]:
+    basis, _, how = facts.cost.method.partition(": ")
+    value = [[order, bound] for order, bound in zip(ORDERS, facts.cost.total.curve, strict=True)]
+    text = f"Rényi divergence between outputs on neighbouring datasets, at most this at each order: {how}."
+    return _line("renyi", value, basis, facts.assuming(REPLACE_ONE), text)
+
+
+def _papers(facts: CardFacts) -> dict[str, Any]:
+    theirs, ours = facts.cost.papers_pure, facts.pure
+    if math.isinf(theirs):
+        text = "The papers behind this mechanism state no figure for it."
+    else:
+        compared = "ours has a δ and is above" if math.isinf(ours) else f"ours is {ours:.4g}"
+        text = f"The papers behind this mechanism would report a pure ε of {theirs:.4g} for this release; {compared}."
+    return _line("papers_lipschitz", finite(theirs), "certified", _papers_assumption(facts), text)
+
+
+def _papers_assumption(facts: CardFacts) -> str:
+    if not facts.paid_per_sample:
+        return "the ε of the noise or of the choice, as the papers state it for one release; never charged"
+    return facts.words.papers_assumption(facts.model, facts.unit_rows)
+
+
+def _robustness(facts: CardFacts) -> dict[str, Any]:
+    what = "one sample" if facts.paid_per_sample else "the whole release"
+    text = (
+        f"On average, {what} speaks for the true data against data with one person's replaced by at most "
+        f"{facts.cost.kl_sup:.3g} nats (Kullback–Leibler divergence)."
+    )
+    return _line("robustness", facts.cost.kl_sup, "certified", facts.assuming(REPLACE_ONE), text)
+
+
+def _distinguishability(facts: CardFacts) -> dict[str, Any]:
+    draws = facts.cost.samples if facts.paid_per_sample else 1
+    floor = max(0.0, say.error_floor(draws * facts.cost.kl_sup) - 2 * facts.slack)
+    value: dict[str, Any] = {"error_sum_at_least": floor}
+    text = (
+        "Whoever tries to tell from this release whether one person's data were replaced will err: their two error rates "
+        f"sum to at least {floor:.3g}."
+    )
+    if facts.paid_per_sample:
+        needed = say.samples_to_distinguish(facts.cost.kl_sup, ERROR_SHOWN)
+        value |= {"error": ERROR_SHOWN, "samples_needed": finite(needed)}
+        changed = facts.cost.papers_pure / (2 * facts.cost.samples)  # τ·L·ρ
+        value |= {"papers": say.papers_samples_to_distinguish(changed, ERROR_SHOWN)}
+        least = math.floor(needed) if math.isfinite(needed) else "infinitely many"
+        text += f" Both at most {ERROR_SHOWN:g} would take more than {least} samples; there are {facts.cost.samples}."
+    assumption = "Bretagnolle–Huber; the papers' figure is shown as theirs and concludes too much"
+    return _line("distinguishability", value, "certified", facts.assuming(assumption), text)
+
+
+def _inferential(facts: CardFacts) -> dict[str, Any]:
+    pure = facts.pure
+    if math.isinf(pure):
+        return _line("inferential", None, "exact", "from the pure ε only", NO_PURE)
+    value = {
+        "independent": finite(pure),
+        "influence": INFLUENCE_SHOWN,
+        "influenced": finite(say.inferential_bound(pure, INFLUENCE_SHOWN)),
+        "relatives": RELATIVES_SHOWN,
+        "agreement": AGREEMENT_SHOWN,
+        "with_relatives": finite(say.relatives_bound(pure, RELATIVES_SHOWN, AGREEMENT_SHOWN)),
+    }
+    assumption = (
+        f"`influenced`: each person's data influenced by all others together by at most {INFLUENCE_SHOWN:g} (symmetric "
+        f"multiplicative influence, half log-ratios); `with_relatives`: {RELATIVES_SHOWN} others share a yes/no record with "
+        f"probability {AGREEMENT_SHOWN:g} each; both from the pure ε only"
+    )
+    text = (
+        "If people's data depend on each other, more can be inferred about one person than from their own record; these "
+        "bound how far the log-odds can then move."
+    )
+    return _line("inferential", value, "certified", assumption, text)
+
+
+def _leakage(facts: CardFacts) -> dict[str, Any]:
+    if math.isinf(facts.pure):
+        return _line("min_entropy_leakage_bits", None, "exact", "from the pure ε only", NO_PURE)
+    bits = say.leakage_bits(facts.pure, 2)
+    assumption = "one person with one of two equally likely records; from the pure ε only"
+    text = f"The whole release leaks at most {bits:.3g} of the 1 bit there is to know about such a record."
+    return _line("min_entropy_leakage_bits", bits, "certified", assumption, text)
+
+
+def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
+    values = facts.words.records(facts.model, facts.unit_rows)
+    if values is None or math.isinf(facts.pure):
+        return _line("min_entropy_leakage_bits_any_record", None, "exact", "from the pure ε only", NO_PURE)
+    bits = say.leakage_bits(facts.pure, values)
+    assumption = f"one person with one of {values} equally likely records, all the statistic tells apart; pure ε only"
+    text = f"The whole release leaks at most {bits:.3g} of the {math.log2(values):.3g} bits there are to know about it."
+    return _line("min_entropy_leakage_bits_any_record", bits, "certified", assumption, text)
+
+
+def _budget(facts: CardFacts) -> dict[str, Any]:
+    value = {"epsilon": facts.budget_epsilon, "delta": facts.delta}
+    assumption = f"{REPLACE_ONE}; releases chosen one after the other, each after seeing the last"
+    text = (
+        "The figures above are those of this release. All releases of this dataset together, past and future, are kept within "
+        f"ε = {facts.budget_epsilon:g} at δ = {facts.delta:g}: a factor {_factor(facts.budget_epsilon)}."
+    )
+    return _line("budget", value, "certified", assumption, text)
+
+
+def _collusion(facts: CardFacts) -> dict[str, Any]:
+    held = "Analysts hold prefixes of one sample set. All of them together know the longest and no more"
+    if not facts.paid_per_sample:
+        held = (
+            f"The samples were computed from {facts.words.noisy}, paid for once: fewer or more of them reveal no more"
+        )
+    covered = f"which pay for all {facts.cost.samples}, cover every coalition and a thief of the database"
+    text = f"{held}, so the figures above, {covered}."
+    return _line("collusion", facts.cost.samples, "exact", "none", text)
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "larger than any number worth writing down"
+
+
+LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
+    _approximate,
+    _pure,
+    _renyi,
+    _papers,
+    _robustness,
+    _distinguishability,
+    _inferential,
+    _leakage,
+    _leakage_of_any,
+    _collusion,
+    _budget,
+)

@@ -1,0 +1,73 @@
+"""The guarantee card: what is promised to the people in the data, line by line, from public numbers only."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.kinds.plan_figures import finite
+from app.errors import IntegrityFailure
+from app.ledger.canonical import canonical_json
+from app.services.people.visibility import find_release
+from app.services.principals import AnyPrincipal
+from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
+from app.services.releases.stored_release import cost_from_json, stored_model
+from app.services.runtime.runtime import Runtime
+from app.storage import datasets
+from app.storage.datasets import Dataset
+from app.storage.releases import Release
+
+NOT_PROMISED = [
+    "The same people in another dataset are not tracked: their losses add up.",
+    "Who is in the data, and how many they are, is public by declaration.",
+    "Nothing here holds if bounds, prior, range, temperature or samples were chosen by looking at these data.",
+    "What is true of people in general may be learnt, and applied to anyone, in the data or not.",
+]
+
+NOT_FIGURES = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
+"""Sentences, and what may change while the guarantee stays: wording improves, a ceiling is set, a release is withdrawn."""
+
+
+async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: str) -> dict[str, Any]:
+    """Raises NotFound. A function of the release's public numbers: the same bytes for everyone."""
+    async with runtime.database.read() as connection:
+        release = await find_release(connection, principal, release_id)
+        dataset = await datasets.get_dataset(connection, release.dataset_id)
+    if dataset is None:
+        raise IntegrityFailure("a release without its dataset")
+    return build_card(release, dataset, runtime.settings.epsilon_max)
+
+
+def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[str, Any]:
+    """A forced, vacuous guarantee says so in its first line."""
+    cost = cost_from_json(release.cost)
+    epsilon, order = cost.total.best_order(dataset.delta)
+    vacuous = not epsilon <= epsilon_max
+    facts = CardFacts(
+        stored_model(release, dataset), cost, dataset.delta, release.n, release.unit_rows, dataset.epsilon
+    )
+    lines = [line(facts) for line in LINES]
+    card = {
+        "release": release.id,
+        "status": release.status,
+        "n": release.n,
+        "samples": cost.samples,
+        "neighbours": REPLACE_ONE,
+        "privacy_unit_rows": release.unit_rows,
+        "epsilon": float(epsilon),
+        "delta": dataset.delta,
+        "best_order": None if order is None else float(order),
+        "pure_epsilon": finite(cost.total.pure),
+        "vacuous": vacuous,
+        "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
+        "not_promised": NOT_PROMISED,
+    }
+    return card | {"digest": card_digest(card)}
+
+
+def card_digest(card: Mapping[str, Any]) -> str:
+    """SHA-256 of the card's figures as canonical JSON: of every field but those in NOT_FIGURES.
+
+    The same from a card that was sent as JSON and read again, so anyone who holds it can compare it with a receipt.
+    """
+    figures = {name: value for name, value in card.items() if name not in NOT_FIGURES}
+    return hashlib.sha256(canonical_json(figures).encode()).hexdigest()

@@ -1,0 +1,58 @@
+"""Releases as anyone with a right to them sees them: public numbers only, the same for everyone."""
+
+from sqlalchemy.ext.asyncio import AsyncConnection as Connection
+
+from app.core.parameters import parameters_json
+from app.errors import IntegrityFailure
+from app.services.budgets import cost_view
+from app.services.people.visibility import find_release, visible_datasets
+from app.services.principals import AnyPrincipal
+from app.services.releases.stored_release import cost_from_json, stored_model
+from app.services.runtime.runtime import Runtime
+from app.services.views import ReleaseView
+from app.storage import datasets, releases
+from app.storage.datasets import Dataset
+from app.storage.paging import Page
+from app.storage.releases import Release
+
+
+async def list_releases(
+    runtime: Runtime, *, principal: AnyPrincipal, cursor: str | None, limit: int, dataset: str | None = None
+) -> Page[ReleaseView]:
+    """Newest first. A dataset this key may not see lists nothing, like one that does not exist."""
+    async with runtime.database.read() as connection:
+        visible = await visible_datasets(connection, principal)
+        if dataset is not None:
+            visible = {dataset} if visible is None else visible & {dataset}
+        page = await releases.page_releases(connection, datasets=visible, cursor=cursor, limit=limit)
+        views = [await _view(connection, release) for release in page.items]
+    return Page(views, page.next_cursor)
+
+
+async def read_release(runtime: Runtime, *, principal: AnyPrincipal, release_id: str) -> ReleaseView:
+    async with runtime.database.read() as connection:
+        return await _view(connection, await find_release(connection, principal, release_id))
+
+
+async def _view(connection: Connection, release: Release) -> ReleaseView:
+    dataset = await datasets.get_dataset(connection, release.dataset_id)
+    if dataset is None:
+        raise IntegrityFailure("a release without its dataset")
+    return release_view(release, dataset)
+
+
+def release_view(release: Release, dataset: Dataset) -> ReleaseView:
+    cost = cost_from_json(release.cost)
+    return ReleaseView(
+        id=release.id,
+        dataset=release.dataset_id,
+        status=release.status,
+        model=dict(release.model),
+        mechanism=dict(release.mechanism),
+        parameters=parameters_json(stored_model(release, dataset).parameters),
+        cost=cost_view(cost, cost.samples, dataset.delta),
+        n=release.n,
+        samples=cost.samples,
+        created_us=release.created_us,
+        published_us=release.published_us,
+    )

@@ -1,0 +1,157 @@
+"""Ask for a release: the charge is on disk before any row is read.
+
+Order of effects: parse → mechanism and cost from public numbers → one transaction {claim on the Idempotency-Key,
+reserve in the ledger, pending release, answer} → tell the workers. A refused charge writes nothing and reaches no sampler.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_model, refuse_wide_budget
+from app.core.privacy.release_cost import ReleaseCost
+from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
+from app.ledger.account import Account, account_id
+from app.ledger.amounts import prefix_charge
+from app.ledger.canonical import release_event
+from app.ledger.posting import Posting, reserve_posting
+from app.services.budgets import explained
+from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
+from app.services.datasets.read_datasets import owned
+from app.services.plans.chosen_mechanism import concrete_mechanism
+from app.services.principals import Steward
+from app.services.releases.read_releases import release_view
+from app.services.releases.stored_release import cost_to_json
+from app.services.runtime import idempotency
+from app.services.runtime.cost_cache import refuse_vacuous, release_cost
+from app.services.runtime.failpoints import failpoint
+from app.services.runtime.idempotency import Once
+from app.services.runtime.identifiers import new_id
+from app.services.runtime.runtime import Runtime
+from app.services.views import ReleaseView
+from app.storage import accounts, datasets, releases
+from app.storage.datasets import Dataset
+from app.storage.ledger_book import post
+from app.storage.releases import Release
+
+CHANNEL = "releases"
+
+
+async def request_release(
+    runtime: Runtime,
+    *,
+    steward: Steward,
+    dataset_id: str,
+    spec: Mapping[str, Any],
+    once: Once[ReleaseView] | None = None,
+) -> ReleaseView:
+    """`auto` is settled here, from public numbers: what is stored, charged and shown names its mechanism.
+
+    Raises NotFound, InvalidModel, InvalidMechanism, VacuousGuarantee, DataMissing, BudgetExhausted,
+    IdempotencyConflict.
+    """
+    async with runtime.database.read() as connection:
+        dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
+    model = parse_model(spec["model"], dataset_columns(dataset))
+    unit_rows = dataset_unit(dataset).max_rows
+    if dataset.n is None:
+        raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
+    mechanism = await concrete_mechanism(runtime, spec["mechanism"], model, dataset.n, unit_rows, dataset.delta)
+    refuse_wide_budget(mechanism, dataset.epsilon)
+    if mechanism.samples > runtime.settings.samples_max:
+        raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
+    cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows)
+    epsilon = cost.total.epsilon(dataset.delta)
+    refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
+    release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
+    await _refuse_hopeless(runtime, release, cost, dataset, once)
+    failpoint("request.before_reserve")
+    view = release_view(release, dataset)
+    await _reserve(runtime, release, cost, view, once)
+    failpoint("request.reserved")
+    await runtime.cache.publish(CHANNEL, b"pending")
+    return view
+
+
+def _new_release(
+    runtime: Runtime,
+    steward: Steward,
+    dataset: Dataset,
+    model: ReleaseModel,
+    mechanism: ReleaseMechanism,
+    cost: ReleaseCost,
+    unit_rows: int,
+) -> Release:
+    if dataset.n is None:
+        raise IntegrityFailure("a release needs the public number of people")
+    return Release(
+        id=new_id("rel"),
+        dataset_id=dataset.id,
+        created_by=steward.id,
+        model=model.as_json(),
+        mechanism=mechanism.as_json(),
+        cost=cost_to_json(cost),
+        n=dataset.n,
+        unit_rows=unit_rows,
+        data_version=dataset.data_version,
+        created_us=runtime.clock(),
+    )
+
+
+async def _refuse_hopeless(
+    runtime: Runtime, release: Release, cost: ReleaseCost, dataset: Dataset, once: Once[ReleaseView] | None
+) -> None:
+    """What does not fit by a snapshot of the account is refused without waiting in line for it: a crowd at an empty budget
+    gets its answer at once. If this very request emptied it, the same snapshot has its answer, which is given again."""
+    async with runtime.database.read() as connection:
+        account = await accounts.get_account(connection, account_id(release.dataset_id))
+        if account is None:
+            raise IntegrityFailure("a dataset without its account")
+        try:
+            _posting(account, release, cost, dataset.columns)
+        except BudgetExhausted:
+            await idempotency.look_up(runtime, connection, once)
+            raise
+
+
+async def _reserve(
+    runtime: Runtime, release: Release, cost: ReleaseCost, view: ReleaseView, once: Once[ReleaseView] | None
+) -> None:
+    async with runtime.database.write() as connection:
+        await idempotency.claim(runtime, connection, once)
+        dataset = await datasets.get_dataset(connection, release.dataset_id, lock=True)
+        if dataset is None or dataset.data_state != "ready":
+            raise DataMissing("the rows were wiped after use; upload them again")
+        if (dataset.n, dataset.data_version) != (release.n, release.data_version):
+            raise DataMissing("new rows were uploaded meanwhile; ask again")
+        number = account_id(release.dataset_id)
+        account = (await accounts.lock_accounts(connection, [number]))[number]
+        posting = _posting(account, release, cost, dataset.columns)
+        await releases.insert_release(connection, release)
+        await post(connection, posting)
+        await idempotency.answer(runtime, connection, once, view)
+        failpoint("request.reserving")
+
+
+def _posting(account: Account, release: Release, cost: ReleaseCost, columns: Mapping[str, Any]) -> Posting:
+    charge = prefix_charge(cost.per_sample, cost.samples, cost.once)
+    event = release_event(
+        model=release.model,
+        mechanism=release.mechanism,
+        n=release.n,
+        unit_rows=release.unit_rows,
+        samples=cost.samples,
+        columns=columns,
+    )
+    try:
+        return reserve_posting(
+            account,
+            release.id,
+            charge,
+            event=event,
+            actor=release.created_by,
+            reason="release",
+            at_us=release.created_us,
+        )
+    except BudgetExhausted as refusal:
+        told = explained(refusal, account=account, charge=charge, cost=cost, samples=cost.samples)
+    raise told

@@ -1,0 +1,68 @@
+"""A release's row read back: its cost to the last bit, its model and mechanism parsed again from the dataset's public schema."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_mechanism, parse_model
+from app.core.privacy import ZERO_COST, Cost
+from app.core.privacy.cost import ORDERS_VERSION
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.schema import parse_columns
+from app.errors import IntegrityFailure
+from app.storage.datasets import Dataset
+from app.storage.releases import Release
+
+
+def cost_to_json(cost: ReleaseCost) -> dict[str, Any]:
+    """What has no finite bound is written as null."""
+    return {
+        "orders_version": ORDERS_VERSION,
+        "pure": _stored(cost.per_sample.pure),
+        "curve": [_stored(value) for value in cost.per_sample.curve],
+        "slack_delta": cost.per_sample.slack_delta,
+        "once_pure": _stored(cost.once.pure),
+        "once_curve": [_stored(value) for value in cost.once.curve],
+        "once_slack_delta": cost.once.slack_delta,
+        "samples": cost.samples,
+        "kl_sup": cost.kl_sup,
+        "papers_pure": _stored(cost.papers_pure),
+        "method": cost.method,
+        "grid_points": cost.grid_points,
+    }
+
+
+def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
+    if stored["orders_version"] != ORDERS_VERSION:
+        raise IntegrityFailure("this release was charged on another list of orders")
+    return ReleaseCost(
+        per_sample=_cost(stored["pure"], stored["curve"], stored.get("slack_delta", 0.0)),
+        once=_cost(stored["once_pure"], stored["once_curve"], stored.get("once_slack_delta", 0.0))
+        if "once_pure" in stored
+        else ZERO_COST,
+        samples=stored["samples"],
+        kl_sup=stored["kl_sup"],
+        papers_pure=_read(stored["papers_pure"]),
+        method=stored["method"],
+        grid_points=stored["grid_points"],
+    )
+
+
+def _cost(pure: float | None, curve: Sequence[float | None], slack_delta: float) -> Cost:
+    return Cost(_read(pure), tuple(_read(value) for value in curve), slack_delta)
+
+
+def _stored(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _read(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def stored_model(release: Release, dataset: Dataset) -> ReleaseModel:
+    return parse_model(release.model, parse_columns(dataset.columns))
+
+
+def stored_mechanism(release: Release, model: ReleaseModel) -> ReleaseMechanism:
+    return parse_mechanism(release.mechanism, model)

@@ -1,0 +1,39 @@
+"""Whether this process can do its work: database, migrations, ledger, Redis if configured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import Unavailable
+from app.services.runtime.runtime import Runtime
+from app.storage.migrate import is_current
+
+REQUIRED = ("database", "migrations")
+"""Redis is not among them: without it answers stay correct and budgets safe, only slower (ADR 0007).
+
+Neither is the ledger: a process that refuses to charge still serves what was published before the fault (ADR 0011).
+"""
+
+
+def is_ready(checks: Mapping[str, Mapping[str, Any]]) -> bool:
+    return all(checks[name]["ok"] for name in REQUIRED)
+
+
+async def check_readiness(runtime: Runtime) -> dict[str, dict[str, Any]]:
+    checks: dict[str, dict[str, Any]] = {}
+    try:
+        await runtime.database.ping()
+        checks["database"] = {"ok": True, "detail": "answers"}
+        current = await is_current(runtime.database)
+        detail = "current" if current else "pending: run `postern migrate`"
+        checks["migrations"] = {"ok": current, "detail": detail}
+    except Unavailable:
+        checks["database"] = {"ok": False, "detail": "does not answer"}
+        checks["migrations"] = {"ok": False, "detail": "unknown while the database is away"}
+    fault = runtime.notary.fault
+    detail = "trusted" if fault is None else f"{fault.name}: {fault.detail}; nothing is charged. {fault.advice}"
+    checks["ledger"] = {"ok": fault is None, "detail": detail}
+    if runtime.settings.redis_url is not None:
+        answers = await runtime.cache.ping()
+        detail = "answers" if answers else "does not answer; answers stay correct, only slower"
+        checks["redis"] = {"ok": answers, "detail": detail}
+    return checks

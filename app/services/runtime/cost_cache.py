@@ -1,0 +1,46 @@
+"""Costs of releases, computed off the event loop and remembered: they are functions of public numbers."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.privacy.release_cost import ReleaseCost
+from app.errors import InvalidInput, TooBusy, VacuousGuarantee
+from app.services.runtime.runtime import Runtime
+
+T = TypeVar("T")
+
+PEOPLE_ROWS_MAX = 10**9
+WAIT_S_MAX = 20.0
+
+
+async def release_cost(
+    runtime: Runtime, model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int
+) -> ReleaseCost:
+    """Raises InvalidInput for more rows than the analysis covers, TooBusy when the queue is long."""
+    check_people(people, unit_rows)
+    return await compute(runtime, lambda: mechanism.cost(model, people, unit_rows))
+
+
+def check_people(people: int, unit_rows: int) -> None:
+    if not 1 <= people * unit_rows <= PEOPLE_ROWS_MAX:
+        raise InvalidInput("n", f"1 to {PEOPLE_ROWS_MAX} people times rows a person")
+
+
+async def compute(runtime: Runtime, work: Callable[[], T]) -> T:
+    """Run numerical work in a thread, a few at a time."""
+    try:
+        await asyncio.wait_for(runtime.computations.acquire(), WAIT_S_MAX)
+    except TimeoutError:
+        raise TooBusy("too many plans are being computed", retry_after_s=5) from None
+    try:
+        return await asyncio.to_thread(work)
+    finally:
+        runtime.computations.release()
+
+
+def refuse_vacuous(field: str, epsilon: float, delta: float, ceiling: float, force: bool) -> None:
+    """ε above the ceiling or δ of 1 promise nothing worth the name; a steward may still insist."""
+    if not force and not (epsilon <= ceiling and delta < 1):
+        raise VacuousGuarantee(field, f"a guarantee with ε at most {ceiling:g} and δ below 1, or `force`: true")

@@ -1,0 +1,102 @@
+"""What every service needs, opened once per process and handed down by `main`."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from prometheus_client import Counter
+
+from app.services.principals import AnyPrincipal
+from app.services.runtime.answer_thread_pool import AnswerRoom
+from app.services.runtime.export_thread_pool import ExportRoom
+from app.services.runtime.rate_limits import RateLimits
+from app.services.runtime.rights import Rights, RightsTable
+from app.services.runtime.warm_cache import WarmMemory
+from app.settings import Settings
+from app.sources.uploads import UploadStore
+from app.storage.cache import Cache, open_cache
+from app.storage.engine import Database
+from app.storage.notary import OPTION, Notary
+from app.storage.signing_keys import Keys, load_keys
+from app.storage.witnesses import Witnesses, open_witnesses
+
+COMPUTATIONS_MAX = 2
+CACHE_FAILURES = Counter("postern_cache_failures_total", "Cache calls that failed and were served without it", ["call"])
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedKey:
+    """A key as stored, with the person it belongs to."""
+
+    secret_hash: bytes
+    principal: AnyPrincipal
+    expires_us: int | None
+    revoked_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRight:
+    """The right of one reader to the first `samples` samples of one published release."""
+
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """`clock` gives microseconds since the epoch, `random_bytes` the operating system's randomness."""
+
+    settings: Settings
+    database: Database
+    cache: Cache
+    uploads: UploadStore
+    rights: Rights
+    keys: RightsTable[VerifiedKey]
+    readings: RightsTable[ReadingRight]
+    warm: WarmMemory
+    limits: RateLimits
+    notary: Notary
+    witnesses: Witnesses
+    clock: Callable[[], int]
+    random_bytes: Callable[[int], bytes]
+    computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
+    exports: ExportRoom = field(default_factory=ExportRoom)
+    answers: AnswerRoom = field(default_factory=AnswerRoom)
+
+    async def close(self) -> None:
+        self.answers.close()
+        await self.witnesses.close()
+        await self.cache.close()
+        await self.database.dispose()
+
+
+async def open_runtime(settings: Settings) -> Runtime:
+    """Creates the data directory; opens database and cache lazily, so an absent server shows at first use."""
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rights = Rights(settings.stale_rights_s)
+    notary = Notary(lambda: _keys(settings))
+    database = Database.open(settings.database_url, options={OPTION: notary})
+    witnesses = open_witnesses(settings.data_dir, database.url, settings.redis_url, lambda: notary.keys)
+    notary.pinned = frozenset(filter(None, [witnesses.disk.pinned(witnesses.place)]))
+    cache = open_cache(settings.redis_url, on_failure=lambda call: CACHE_FAILURES.labels(call).inc())
+    return Runtime(
+        settings=settings,
+        database=database,
+        cache=cache,
+        uploads=UploadStore(settings.data_dir / "uploads", settings.upload_bytes_max),
+        rights=rights,
+        keys=RightsTable(rights),
+        readings=RightsTable(rights),
+        warm=WarmMemory(),
+        limits=RateLimits.of(settings, cache),
+        notary=notary,
+        witnesses=witnesses,
+        clock=lambda: time.time_ns() // 1_000,
+        random_bytes=os.urandom,
+    )
+
+
+def _keys(settings: Settings) -> Keys:
+    secret = None if settings.signing_key is None else settings.signing_key.get_secret_value()
+    return load_keys(settings.data_dir, secret, settings.verifying_keys)

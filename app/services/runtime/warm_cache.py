@@ -1,0 +1,140 @@
+"""Published things this process has at hand. They never change, so they are kept until room is needed.
+
+Bounded by bytes and entries; losing an entry costs a read, never an answer.
+"""
+
+import gzip
+import hmac
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from app.core.decisions import Question, SampleSet
+from app.core.kinds import ReleaseModel
+from app.core.parameters import Parameter
+from app.services.runtime.async_tasks import SingleFlight
+
+T = TypeVar("T")
+
+SAMPLE_BYTES_MAX = 512 * 1024 * 1024
+ANSWER_BYTES_MAX = 32 * 1024 * 1024
+QUESTION_BYTES_MAX = 16 * 1024 * 1024
+BODY_BYTES_MAX = 32 * 1024 * 1024
+RECEIPT_BYTES_MAX = 32 * 1024 * 1024
+PLANS_MAX = 500
+ENTRY_OVERHEAD_BYTES = 256
+COMPILED_BYTES_PER_BYTE = 32
+"""A compiled question is a tree of objects, each far larger than the few characters it was written with."""
+
+
+class Shelf(Generic[T]):
+    """Least recently used goes first, by size."""
+
+    def __init__(self, size_max: int) -> None:
+        self._size_max = size_max
+        self._size = 0
+        self._entries: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable) -> T | None:
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        self._entries.move_to_end(key)
+        return found[0]
+
+    def put(self, key: Hashable, value: T, size: int) -> None:
+        if size > self._size_max:
+            return
+        old = self._entries.pop(key, None)
+        self._size += size - (0 if old is None else old[1])
+        self._entries[key] = (value, size)
+        while self._size > self._size_max:
+            _, (_, gone) = self._entries.popitem(last=False)
+            self._size -= gone
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._size = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRelease:
+    """What anyone with a right to `size` samples of a release may know before seeing one."""
+
+    id: str
+    parameters: tuple[Parameter, ...]
+    size: int
+    model: ReleaseModel
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRelease:
+    """A published release with the samples a reader has a right to, and no others."""
+
+    id: str
+    parameters: tuple[Parameter, ...]
+    samples: SampleSet
+    model: ReleaseModel
+
+    @property
+    def public(self) -> PublicRelease:
+        return PublicRelease(self.id, self.parameters, self.samples.size, self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What goes with an export. `mark` stands for all of it and never leaves: only this installation can compute it."""
+
+    fields: dict[str, Any]
+    mark: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyBody:
+    """An answer to send as it is, with its strong tag; `gzipped` is None where that would not be shorter."""
+
+    body: bytes
+    etag: str
+    gzipped: bytes | None = None
+
+
+class WarmMemory:
+    """Releases by (id, prefix), compiled questions by (release, body), answers by (id, prefix, body), plans by body;
+    tables, curves and small files by what was asked of which prefix, and receipts by release, prefix and parameters."""
+
+    def __init__(self) -> None:
+        self.flights = SingleFlight()
+        self.cache_secret: bytes | None = None
+        self.releases: Shelf[PublishedRelease] = Shelf(SAMPLE_BYTES_MAX)
+        self.questions: Shelf[Question] = Shelf(QUESTION_BYTES_MAX)
+        self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)
+        self.plans: Shelf[dict[str, Any]] = Shelf(PLANS_MAX)
+        self.bodies: Shelf[ReadyBody] = Shelf(BODY_BYTES_MAX)
+        self.receipts: Shelf[Receipt] = Shelf(RECEIPT_BYTES_MAX)
+
+    def clear(self) -> None:
+        for shelf in (self.releases, self.questions, self.answers, self.plans, self.bodies, self.receipts):
+            shelf.clear()
+
+
+COMPRESS_BYTES_MIN = 1024
+"""Shorter answers fit a packet as they are."""
+LEVEL = 6
+TAG_LENGTH = 32
+
+
+def ready_body(body: bytes, receipt: Receipt) -> ReadyBody:
+    """The tag hashes the bytes under the receipt's secret mark: tags end in the logs of proxies, where bodies do not."""
+    etag = hmac.digest(receipt.mark, body, "sha256").hex()[:TAG_LENGTH]
+    if len(body) <= COMPRESS_BYTES_MIN:
+        return ReadyBody(body, etag)
+    gzipped = gzip.compress(body, LEVEL, mtime=0)
+    return ReadyBody(body, etag, gzipped if len(gzipped) < len(body) else None)
+
+
+def size_of(ready: ReadyBody) -> int:
+    return len(ready.body) + len(ready.gzipped or b"") + ENTRY_OVERHEAD_BYTES

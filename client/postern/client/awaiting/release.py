@@ -1,0 +1,170 @@
+"""A release in the hands of an asyncio client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import aclosing
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from postern.client.asking import AskedRelease
+from postern.client.calls import pages, readers
+from postern.client.exporting import form_of, whole_file
+from postern.client.questions import AnyQuestion
+from postern.client.results.answers import Answer, Answers, Check, Refused, StreamEnd
+from postern.client.results.cards import Card
+from postern.client.results.density import Density
+from postern.client.results.receipts import Receipt, ReceiptCheck
+from postern.client.results.releases import Access, Progress, ReleaseFacts
+from postern.client.results.samples import Samples
+from postern.client.results.summaries import Summary, SummaryPage
+from postern.client.streams import Lines, Transcript, sum_of_ends
+
+if TYPE_CHECKING:
+    from postern.client.awaiting.client import AsyncClient
+
+_LEDGER_PAGE = 200
+
+
+class AsyncAnswerStream:
+    """Items in the order asked, as they arrive. After the last, `end` counts them. Close it to stop early."""
+
+    def __init__(self, items: AsyncGenerator[Answer | Refused, None], ends: list[StreamEnd]) -> None:
+        self._items = items
+        self._ends = ends
+
+    def __aiter__(self) -> AsyncIterator[Answer | Refused]:
+        return self._items
+
+    @property
+    def end(self) -> StreamEnd | None:
+        return sum_of_ends(self._ends) if self._ends else None
+
+    async def aclose(self) -> None:
+        await self._items.aclose()
+
+    async def __aenter__(self) -> AsyncAnswerStream:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
+    """`await release.mean("theta")`, `await release.ask_many([...])`, `await release.samples()`."""
+
+    def __init__(self, client: AsyncClient, facts: ReleaseFacts) -> None:
+        super().__init__(facts)
+        self._client = client
+
+    async def refresh(self) -> AsyncRelease:
+        """The same release as it is now."""
+        return AsyncRelease(self._client, await self._client.send(readers.read_release(self.id)))
+
+    async def wait(self, *, timeout_s: float = 300.0, on_progress: Progress | None = None) -> AsyncRelease:
+        """Until it is published or withdrawn."""
+        return AsyncRelease(self._client, await self._client.wait(self.facts, timeout_s, on_progress))
+
+    async def buy_access(self, samples: int, *, idempotency_key: str | None = None) -> Access:
+        """Pay for the first `samples` samples from your own cap; longer later costs the difference."""
+        return await self._client.send(readers.buy_access(self.id, samples, idempotency_key))
+
+    async def ask(self, question: AnyQuestion) -> Answer:
+        return await self._client.send(readers.ask(self.id, question))
+
+    async def check(self, question: AnyQuestion) -> Check:
+        """What the answer would carry, without looking at a sample. A bad question is refused as it would be."""
+        return await self._client.send(readers.check(self.id, question))
+
+    async def ask_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> Answers:
+        """One request, at most 1,000 questions. `together`: the bounds all hold at once with the confidence asked for."""
+        return await self._client.send(readers.ask_many(self.id, questions, together))
+
+    async def check_many(
+        self, questions: Iterable[AnyQuestion], *, together: bool = False
+    ) -> tuple[Check | Refused, ...]:
+        return await self._client.send(readers.check_many(self.id, questions, together))
+
+    def stream(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> AsyncAnswerStream:
+        """Any number of questions, answered as they are read."""
+        ends: list[StreamEnd] = []
+        return AsyncAnswerStream(self._streamed(questions, together, ends), ends)
+
+    async def _streamed(
+        self, questions: Iterable[AnyQuestion], together: bool, ends: list[StreamEnd]
+    ) -> AsyncGenerator[Answer | Refused, None]:
+        for call in readers.stream(self.id, questions, together):
+            lines, transcript = Lines(), Transcript()
+            async with aclosing(await self._client.open(call)) as opened:
+                async for chunk in opened.chunks():
+                    for item in transcript.read(lines.feed(chunk)):
+                        yield item
+                for item in transcript.read(lines.end()):
+                    yield item
+            ends.append(transcript.finish())
+
+    async def card(self) -> Card:
+        return await self._client.send(readers.read_card_of(self.id))
+
+    async def summary(self, parameters: Sequence[str] | None = None, *, level: float = 0.9) -> Summary:
+        found: list[SummaryPage] = []
+        cursor: str | None = None
+        while not found or cursor is not None:
+            found.append(await self._client.send(readers.summary_page(self.id, level, parameters, cursor)))
+            cursor = found[-1].next_cursor
+        return Summary.of(found)
+
+    async def samples(self, parameters: Sequence[str] | None = None) -> Samples:
+        """Joint draws: all you may read, of all parameters or of some."""
+        return await self._client.send(readers.samples(self.id, parameters))
+
+    async def export(
+        self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
+    ) -> Path:
+        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
+        place = Path(target)
+        call = readers.export(self.id, form_of(place, form), parameters)
+        async with aclosing(await self._client.open(call)) as opened:
+            with whole_file(place) as file:
+                async for chunk in opened.chunks():
+                    file.write(chunk)
+        return place
+
+    async def density(
+        self,
+        parameter: str | Sequence[str],
+        *,
+        kind: Literal["histogram", "density"] | None = None,
+        bins: int | None = None,
+    ) -> Density:
+        """A histogram or a smooth curve of one parameter, or a joint histogram of two."""
+        names = [parameter] if isinstance(parameter, str) else list(parameter)
+        return await self._client.send(readers.density(self.id, names, kind, bins))
+
+    async def verify_receipt(self, what: Receipt | Samples, *, ledger: bool = False) -> ReceiptCheck:
+        """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger.
+
+        The card's digest is recomputed from its figures, the values' from the values; the service's word is not taken for it.
+        The ledger takes the key of a steward or an auditor.
+        """
+        receipt = what.receipt if isinstance(what, Samples) else what
+        card = await self.card()
+        same = receipt.release == self.id and receipt.dataset in (None, self.dataset)
+        values = what.match(receipt) if isinstance(what, Samples) else None
+        line = await self._has_line(receipt) if ledger else None
+        return ReceiptCheck(same, card.recomputed_digest == receipt.card_sha256, values, line)
+
+    async def _has_line(self, receipt: Receipt) -> bool:
+        cursor: str | None = None
+        while True:
+            page = await self._client.send(pages.ledger(cursor, _LEDGER_PAGE, self.dataset))
+            for entry in page.items:
+                if entry.sequence == receipt.ledger.sequence:
+                    return entry.digest == receipt.ledger.digest and entry.release == self.id
+            cursor = page.next_cursor
+            if cursor is None:
+                return False

@@ -1,0 +1,168 @@
+# Written by client/write_blocking.py: change awaiting/release.py and run `make format`.
+"""A release in the hands of a blocking client."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from postern.client.asking import AskedRelease
+from postern.client.calls import pages, readers
+from postern.client.exporting import form_of, whole_file
+from postern.client.questions import AnyQuestion
+from postern.client.results.answers import Answer, Answers, Check, Refused, StreamEnd
+from postern.client.results.cards import Card
+from postern.client.results.density import Density
+from postern.client.results.receipts import Receipt, ReceiptCheck
+from postern.client.results.releases import Access, Progress, ReleaseFacts
+from postern.client.results.samples import Samples
+from postern.client.results.summaries import Summary, SummaryPage
+from postern.client.streams import Lines, Transcript, sum_of_ends
+
+if TYPE_CHECKING:
+    from postern.client.blocking.client import Client
+
+_LEDGER_PAGE = 200
+
+
+class AnswerStream:
+    """Items in the order asked, as they arrive. After the last, `end` counts them. Close it to stop early."""
+
+    def __init__(self, items: Generator[Answer | Refused, None], ends: list[StreamEnd]) -> None:
+        self._items = items
+        self._ends = ends
+
+    def __iter__(self) -> Iterator[Answer | Refused]:
+        return self._items
+
+    @property
+    def end(self) -> StreamEnd | None:
+        return sum_of_ends(self._ends) if self._ends else None
+
+    def close(self) -> None:
+        self._items.close()
+
+    def __enter__(self) -> AnswerStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Release(AskedRelease[Answer]):
+    """`release.mean("theta")`, `release.ask_many([...])`, `release.samples()`."""
+
+    def __init__(self, client: Client, facts: ReleaseFacts) -> None:
+        super().__init__(facts)
+        self._client = client
+
+    def refresh(self) -> Release:
+        """The same release as it is now."""
+        return Release(self._client, self._client.send(readers.read_release(self.id)))
+
+    def wait(self, *, timeout_s: float = 300.0, on_progress: Progress | None = None) -> Release:
+        """Until it is published or withdrawn."""
+        return Release(self._client, self._client.wait(self.facts, timeout_s, on_progress))
+
+    def buy_access(self, samples: int, *, idempotency_key: str | None = None) -> Access:
+        """Pay for the first `samples` samples from your own cap; longer later costs the difference."""
+        return self._client.send(readers.buy_access(self.id, samples, idempotency_key))
+
+    def ask(self, question: AnyQuestion) -> Answer:
+        return self._client.send(readers.ask(self.id, question))
+
+    def check(self, question: AnyQuestion) -> Check:
+        """What the answer would carry, without looking at a sample. A bad question is refused as it would be."""
+        return self._client.send(readers.check(self.id, question))
+
+    def ask_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> Answers:
+        """One request, at most 1,000 questions. `together`: the bounds all hold at once with the confidence asked for."""
+        return self._client.send(readers.ask_many(self.id, questions, together))
+
+    def check_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> tuple[Check | Refused, ...]:
+        return self._client.send(readers.check_many(self.id, questions, together))
+
+    def stream(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> AnswerStream:
+        """Any number of questions, answered as they are read."""
+        ends: list[StreamEnd] = []
+        return AnswerStream(self._streamed(questions, together, ends), ends)
+
+    def _streamed(
+        self, questions: Iterable[AnyQuestion], together: bool, ends: list[StreamEnd]
+    ) -> Generator[Answer | Refused, None]:
+        for call in readers.stream(self.id, questions, together):
+            lines, transcript = Lines(), Transcript()
+            with closing(self._client.open(call)) as opened:
+                for chunk in opened.chunks():
+                    for item in transcript.read(lines.feed(chunk)):
+                        yield item
+                for item in transcript.read(lines.end()):
+                    yield item
+            ends.append(transcript.finish())
+
+    def card(self) -> Card:
+        return self._client.send(readers.read_card_of(self.id))
+
+    def summary(self, parameters: Sequence[str] | None = None, *, level: float = 0.9) -> Summary:
+        found: list[SummaryPage] = []
+        cursor: str | None = None
+        while not found or cursor is not None:
+            found.append(self._client.send(readers.summary_page(self.id, level, parameters, cursor)))
+            cursor = found[-1].next_cursor
+        return Summary.of(found)
+
+    def samples(self, parameters: Sequence[str] | None = None) -> Samples:
+        """Joint draws: all you may read, of all parameters or of some."""
+        return self._client.send(readers.samples(self.id, parameters))
+
+    def export(
+        self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
+    ) -> Path:
+        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
+        place = Path(target)
+        call = readers.export(self.id, form_of(place, form), parameters)
+        with closing(self._client.open(call)) as opened, whole_file(place) as file:
+            for chunk in opened.chunks():
+                file.write(chunk)
+        return place
+
+    def density(
+        self,
+        parameter: str | Sequence[str],
+        *,
+        kind: Literal["histogram", "density"] | None = None,
+        bins: int | None = None,
+    ) -> Density:
+        """A histogram or a smooth curve of one parameter, or a joint histogram of two."""
+        names = [parameter] if isinstance(parameter, str) else list(parameter)
+        return self._client.send(readers.density(self.id, names, kind, bins))
+
+    def verify_receipt(self, what: Receipt | Samples, *, ledger: bool = False) -> ReceiptCheck:
+        """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger.
+
+        The card's digest is recomputed from its figures, the values' from the values; the service's word is not taken for it.
+        The ledger takes the key of a steward or an auditor.
+        """
+        receipt = what.receipt if isinstance(what, Samples) else what
+        card = self.card()
+        same = receipt.release == self.id and receipt.dataset in (None, self.dataset)
+        values = what.match(receipt) if isinstance(what, Samples) else None
+        line = self._has_line(receipt) if ledger else None
+        return ReceiptCheck(same, card.recomputed_digest == receipt.card_sha256, values, line)
+
+    def _has_line(self, receipt: Receipt) -> bool:
+        cursor: str | None = None
+        while True:
+            page = self._client.send(pages.ledger(cursor, _LEDGER_PAGE, self.dataset))
+            for entry in page.items:
+                if entry.sequence == receipt.ledger.sequence:
+                    return entry.digest == receipt.ledger.digest and entry.release == self.id
+            cursor = page.next_cursor
+            if cursor is None:
+                return False

@@ -1,0 +1,127 @@
+"""What everyone with a right to a release does: look, buy, ask, export."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from postern.client.call import Call, encode, nothing, once, path, query, reads
+from postern.client.problems import Misconfigured
+from postern.client.questions.question import AnyQuestion, as_json
+from postern.client.results.answers import Answer, Answers, Check, Refused, read_answers, read_checks
+from postern.client.results.cards import Card, read_card
+from postern.client.results.density import Density, read_density
+from postern.client.results.people import Me
+from postern.client.results.releases import Access, ReleaseFacts
+from postern.client.results.samples import Samples, read_samples
+from postern.client.results.summaries import SummaryPage
+
+NDJSON = "application/x-ndjson"
+BATCH_BYTES_MAX = 512 * 1024
+"""Half of what a service takes as a body unless it was told otherwise."""
+STREAM_MAX = 100_000
+
+MEDIA_TYPES = {
+    "json": "application/json",
+    "csv": "text/csv",
+    "arrow": "application/vnd.apache.arrow.file",
+    "parquet": "application/vnd.apache.parquet",
+    "netcdf": "application/x-netcdf",
+}
+SUFFIXES = {
+    ".json": "json",
+    ".csv": "csv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".parquet": "parquet",
+    ".nc": "netcdf",
+}
+
+_me, _release, _access = reads(Me), reads(ReleaseFacts), reads(Access)
+_answer, _check, _summary = reads(Answer), reads(Check), reads(SummaryPage)
+
+
+def me() -> Call[Me]:
+    return Call("GET", path("me"), _me)
+
+
+def read_release(release: str) -> Call[ReleaseFacts]:
+    return Call("GET", path("releases", release), _release)
+
+
+def read_card_of(release: str) -> Call[Card]:
+    return Call("GET", path("releases", release, "card"), read_card)
+
+
+def buy_access(release: str, samples: int, idempotency_key: str | None) -> Call[Access]:
+    body = encode({"samples": samples})
+    return Call("POST", path("releases", release, "access"), _access, body=body, idempotency_key=once(idempotency_key))
+
+
+def ask(release: str, question: AnyQuestion) -> Call[Answer]:
+    return Call("POST", path("releases", release, "query"), _answer, body=encode(as_json(question)))
+
+
+def check(release: str, question: AnyQuestion) -> Call[Check]:
+    where = path("releases", release, "query")
+    return Call("POST", where, _check, query(dry_run=True), encode(as_json(question)))
+
+
+def ask_many(release: str, questions: Iterable[AnyQuestion], together: bool) -> Call[Answers]:
+    return Call("POST", path("releases", release, "queries"), read_answers, body=_batch(questions, together))
+
+
+def check_many(release: str, questions: Iterable[AnyQuestion], together: bool) -> Call[tuple[Check | Refused, ...]]:
+    body = _batch(questions, together)
+    return Call("POST", path("releases", release, "queries"), read_checks, query(dry_run=True), body)
+
+
+def stream(release: str, questions: Iterable[AnyQuestion], together: bool) -> Iterator[Call[None]]:
+    """Bounds that hold together need one call; others are cut to size."""
+    where = path("releases", release, "queries")
+    if together:
+        yield Call("POST", where, nothing, body=_batch(questions, together), accept=NDJSON)
+        return
+    for pieces in _cut(questions):
+        yield Call("POST", where, nothing, body=_joined(pieces, together), accept=NDJSON)
+
+
+def _cut(questions: Iterable[AnyQuestion]) -> Iterator[list[bytes]]:
+    pieces, size = list[bytes](), 0
+    for question in questions:
+        piece = encode(as_json(question))
+        if pieces and (size + len(piece) > BATCH_BYTES_MAX or len(pieces) >= STREAM_MAX):
+            yield pieces
+            pieces, size = [], 0
+        pieces.append(piece)
+        size += len(piece) + 1
+    if pieces:
+        yield pieces
+
+
+def _batch(questions: Iterable[AnyQuestion], together: bool) -> bytes:
+    pieces = [encode(as_json(question)) for question in questions]
+    if not pieces:
+        raise Misconfigured("there is no question to ask")
+    return _joined(pieces, together)
+
+
+def _joined(pieces: Sequence[bytes], together: bool) -> bytes:
+    return b'{"queries":[' + b",".join(pieces) + (b'],"together":true}' if together else b"]}")
+
+
+def summary_page(release: str, level: float, parameters: Sequence[str] | None, cursor: str | None) -> Call[SummaryPage]:
+    asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor)
+    return Call("GET", path("releases", release, "summary"), _summary, asked)
+
+
+def samples(release: str, parameters: Sequence[str] | None) -> Call[Samples]:
+    return Call("GET", path("releases", release, "samples"), read_samples, query(format="json", parameter=parameters))
+
+
+def export(release: str, form: str, parameters: Sequence[str] | None) -> Call[None]:
+    asked = query(format=form, parameter=parameters)
+    return Call("GET", path("releases", release, "samples"), nothing, asked, accept=MEDIA_TYPES[form])
+
+
+def density(release: str, parameters: Sequence[str], kind: str | None, bins: int | None) -> Call[Density]:
+    asked: Any = query(parameter=parameters, kind=kind, bins=bins)
+    return Call("GET", path("releases", release, "density"), read_density, asked)

@@ -1,0 +1,98 @@
+"""What a steward does: datasets, uploads, releases, people, keys, caps; and what an auditor reads.
+
+A `spec` is the request's JSON as the service takes it; the clients' methods build it from their arguments.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from postern.client.call import Call, encode, nothing, once, path, reads
+from postern.client.problems import Misconfigured
+from postern.client.results.datasets import Dataset, Upload
+from postern.client.results.ledger import LedgerHead, Verification
+from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
+from postern.client.results.plans import Plan
+from postern.client.results.releases import ReleaseFacts
+from postern.client.uploads import body_of
+
+Spec = Mapping[str, Any]
+Role = Literal["analyst", "dashboard", "auditor"]
+
+UPLOADED = {"kind": "upload", "retain": False}
+"""Rows are uploaded, and wiped once no release waits for them."""
+
+_dataset, _upload, _release, _plan = reads(Dataset), reads(Upload), reads(ReleaseFacts), reads(Plan)
+_analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
+_head, _verification = reads(LedgerHead), reads(Verification)
+
+
+def id_of(thing: str | Dataset | Analyst | KeyFacts) -> str:
+    return thing if isinstance(thing, str) else thing.id
+
+
+def create_dataset(spec: Spec, idempotency_key: str | None) -> Call[Dataset]:
+    return Call("POST", path("datasets"), _dataset, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def read_dataset(dataset: str) -> Call[Dataset]:
+    return Call("GET", path("datasets", dataset), _dataset)
+
+
+def upload(dataset: str | Dataset, data: Any, content_type: str | None) -> Call[Upload]:
+    body, kind = body_of(data, content_type)
+    return Call("PUT", path("datasets", id_of(dataset), "data"), _upload, body=body, content_type=kind)
+
+
+def plan(spec: Spec) -> Call[Plan]:
+    return Call("POST", path("plans"), _plan, body=encode(spec))
+
+
+def request_release(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[ReleaseFacts]:
+    where = path("datasets", id_of(dataset), "releases")
+    return Call("POST", where, _release, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def create_analyst(name: str, role: Role, idempotency_key: str | None) -> Call[Analyst]:
+    body = encode({"name": name, "role": role})
+    return Call("POST", path("analysts"), _analyst, body=body, idempotency_key=once(idempotency_key))
+
+
+def create_key(analyst: str | Analyst, spec: Spec, idempotency_key: str | None) -> Call[NewKey]:
+    where = path("analysts", id_of(analyst), "keys")
+    return Call("POST", where, _new_key, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def moment(when: datetime | str | None) -> str | None:
+    if not isinstance(when, datetime):
+        return when
+    if when.tzinfo is None:
+        raise Misconfigured("expires_at needs a time zone")
+    return when.isoformat()
+
+
+def list_keys(analyst: str | Analyst) -> Call[tuple[KeyFacts, ...]]:
+    return Call("GET", path("analysts", id_of(analyst), "keys"), _keys)
+
+
+def revoke_key(key: str | KeyFacts) -> Call[None]:
+    return Call("DELETE", path("keys", id_of(key)), nothing)
+
+
+def set_cap(dataset: str | Dataset, analyst: str | Analyst, spec: Spec) -> Call[Cap]:
+    return Call("PUT", path("datasets", id_of(dataset), "analysts", id_of(analyst)), _cap, body=encode(spec))
+
+
+def ledger_head() -> Call[LedgerHead]:
+    return Call("GET", path("ledger", "head"), _head)
+
+
+def verify_ledger() -> Call[Verification]:
+    return Call("POST", path("ledger", "verify"), _verification)
+
+
+def _keys(body: bytes) -> tuple[KeyFacts, ...]:
+    found: dict[str, Any] = msgspec.json.decode(body)
+    return msgspec.convert(found["items"], tuple[KeyFacts, ...])

@@ -1,0 +1,47 @@
+"""Releases as public facts, and access to them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from postern.client.results.accounts import Budget, Cost
+from postern.client.tables import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter between its public bounds."""
+
+    name: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFacts(Shown):
+    id: str
+    dataset: str
+    status: str
+    model: dict[str, Any]
+    mechanism: dict[str, Any]
+    parameters: tuple[Parameter, ...]
+    cost: Cost
+    n: int
+    samples: int
+    created_at: datetime
+    published_at: datetime | None
+
+
+Progress = Callable[[ReleaseFacts, float], None]
+"""Called with what is known and the seconds since the start, after every look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Shown):
+    """`charged` is what this call added: nothing if the prefix was paid for already."""
+
+    release: str
+    samples: int
+    charged: Cost
+    budget: Budget

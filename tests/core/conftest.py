@@ -1,0 +1,3 @@
+from tests.core.families.shared_constants import shared_constants
+
+__all__ = ["shared_constants"]

@@ -1,0 +1,63 @@
+"""What a run may not see of the machine, of the shell and of earlier runs; and its order, which a seed repeats."""
+
+import os
+import pwd
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import settings
+
+from tests import empty_home, random_order
+
+ITEMS = [(folder, file, number) for folder in "abcd" for file in "123" for number in range(6)]
+
+
+def ordered(seed: int) -> list[tuple[str, str, int]]:
+    config = SimpleNamespace(stash={random_order.SEED: seed})
+    items = [
+        SimpleNamespace(path=Path(folder) / f"test_{file}.py", made_of=(folder, file, number))
+        for folder, file, number in ITEMS
+    ]
+    random_order.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+    return [item.made_of for item in items]
+
+
+def test_a_seed_names_one_order_and_another_seed_another() -> None:
+    assert ordered(7) == ordered(7)
+    assert ordered(7) != ordered(8)
+    assert sorted(ordered(7)) == ITEMS
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tests_of_a_file_stay_together_and_files_of_a_folder_too(seed: int) -> None:
+    files = [file for _, file, _ in ordered(seed)]
+    folders = [folder for folder, _, _ in ordered(seed)]
+    assert sum(one != other for one, other in zip(files[1:], files, strict=False)) <= 11
+    assert sum(one != other for one, other in zip(folders[1:], folders, strict=False)) == 3
+    numbers = [number for _, _, number in ordered(seed)]
+    assert numbers != sorted(numbers)
+
+
+@pytest.mark.parametrize("name", empty_home.DIRECTORIES)
+def test_a_process_started_by_a_test_has_a_home_of_this_run(name: str) -> None:
+    code = f"import os; print(os.environ[{name!r}]); print(os.path.expanduser('~'))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    given, home = map(Path, ran.stdout.split())
+    assert given.is_dir()
+    assert given.parent == home.parent
+    assert home != Path(pwd.getpwuid(os.getuid()).pw_dir)
+
+
+def test_what_a_shell_says_about_settings_and_proxies_does_not_reach_a_test() -> None:
+    """Cleared before the first test, and set by none of them for the next."""
+    foreign = [name for name in os.environ if name.upper().startswith(("POSTERN_", "PG", "HTTP_PROXY", "HTTPS_PROXY"))]
+    assert [name for name in foreign if not name.startswith("POSTERN_FAULT_")] == []
+
+
+def test_examples_are_the_same_in_every_run() -> None:
+    assert settings.default is not None
+    assert settings.default.derandomize
+    assert settings.default.database is None

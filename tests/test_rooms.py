@@ -1,0 +1,73 @@
+"""Whoever is new finds the room for their change: no crowded folder, no file without an idea, no kind known elsewhere."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+APP = ROOT / "app"
+FILES_MAX = 25
+LINES_MIN = 25
+SHORT_WITH_REASON = {
+    "app/core/kinds/one_parameter/families": "a family is one file, however short its formula",
+    "app/core/kinds/one_parameter/statistic.py": "the same file names in every kind",
+    "app/core/kinds/one_parameter/card.py": "the same file names in every kind",
+    "app/core/kinds/networks/card.py": "the same file names in every kind",
+    "app/services/runtime/identifiers.py": "how things are named is an idea of its own, used by every noun",
+}
+KIND_KNOWN_WITH_REASON = {"app/cli/network.py": "`postern network` reads files of networks, which only that kind has"}
+KINDS = sorted(path.name for path in (APP / "core" / "kinds").iterdir() if (path / "__init__.py").is_file())
+
+
+def modules() -> list[Path]:
+    return sorted(APP.rglob("*.py"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_no_folder_holds_more_files_than_one_can_see() -> None:
+    crowded = {name(path.parent) for path in modules() if len(list(path.parent.glob("*.py"))) > FILES_MAX}
+    assert crowded == set()
+
+
+def test_a_file_of_a_dozen_lines_has_a_reason() -> None:
+    short = [
+        name(path)
+        for path in modules()
+        if path.name != "__init__.py" and len(path.read_text().splitlines()) < LINES_MIN
+    ]
+    without = [path for path in short if not any(path.startswith(reason) for reason in SHORT_WITH_REASON)]
+    assert without == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_its_own_folder_and_the_registry_know_a_kind(kind: str) -> None:
+    package = f"app.core.kinds.{kind}"
+    knowing = [
+        name(path)
+        for path in modules()
+        if not name(path).startswith(f"app/core/kinds/{kind}/")
+        and any(module == package or module.startswith(f"{package}.") for module in imported(path))
+    ]
+    assert [path for path in knowing if path not in KIND_KNOWN_WITH_REASON] == ["app/core/kinds/__init__.py"]
+
+
+def test_every_kind_has_the_same_rooms() -> None:
+    expected = {"__init__", "accuracy", "card", "comparison", "estimands", "mechanisms", "plan", "statistic"}
+    for kind in KINDS:
+        folder = APP / "core" / "kinds" / kind
+        found = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+        assert expected <= found, kind
