@@ -1,6 +1,7 @@
 """Clients that other people's generators write from openapi.json refuse a misspelt field before anything is sent, and work."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -73,11 +74,14 @@ def test_a_typescript_client_refuses_every_misspelt_field(typescript: Path) -> N
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("python")
     generator = GENERATORS / "openapi-python-client"
-    options = ("--path", SPECIFICATION, "--output-path", "postern_generated", "--meta", "none", "--fail-on-warning")
+    options = ("--path", SPECIFICATION, "--output-path", "postern_generated", "--meta", "none")
     config = folder / "generator.yml"
     config.write_text("post_hooks: []\n")
     made = run(generator, "generate", *options, "--config", config, cwd=folder)
     assert made.returncode == 0, made.stdout + made.stderr
+    left_out = set(re.findall(r"Unsupported content type (\S+)", made.stdout + made.stderr))
+    assert left_out <= {"text/csv", "application/vnd.apache.parquet"}  # an upload is also taken as plain bytes
+    assert (folder / "postern_generated/api/datasets/upload_data.py").is_file()
     shutil.copy(HERE / "ask.py", folder / "ask.py")
     return folder
 

@@ -24,8 +24,8 @@ const plan = await client.POST("/v1/plans", {
 });
 console.log(
   JSON.stringify({
-    interval: asked.data?.response,
-    probability: likely.data?.response,
+    interval: asked.data && "response" in asked.data ? asked.data.response : undefined,
+    probability: likely.data && "response" in likely.data ? likely.data.response : undefined,
     epsilon: plan.data?.cost.epsilon,
     problems: [asked.error, likely.error, plan.error].filter((problem) => problem !== undefined),
   }),
