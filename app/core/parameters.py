@@ -1,5 +1,6 @@
 """A released parameter: its name and the public range it was trimmed to, and where each name of a release stands."""
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ class Parameter:
     upper: float
 
     def __post_init__(self) -> None:
-        if not self.lower < self.upper:
-            raise ValueError("a parameter needs lower < upper")
+        if not -math.inf < self.lower < self.upper < math.inf:
+            raise ValueError("a parameter needs finite lower < upper")
 
 
 _kept: OrderedDict[int, tuple[tuple[Parameter, ...], dict[str, int]]] = OrderedDict()

@@ -57,8 +57,8 @@ ColumnNames = Annotated[
 """One or more different names; whether they are columns is for the reader to say."""
 _WholeBound = Annotated[
     int,
-    BeforeValidator(_whole),
     Field(ge=-INTEGER_BOUND_MAX, le=INTEGER_BOUND_MAX),
+    BeforeValidator(_whole),
     Expects(f"a whole number of size at most {INTEGER_BOUND_MAX}"),
 ]
 _RealBound = Annotated[

@@ -1,5 +1,6 @@
 """Public schemas, models and mechanisms: what parses, what is refused and by which name."""
 
+import itertools
 import math
 from typing import Any
 
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from app.core.kinds import parse_model
 from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.schema import COLUMNS_MAX, ROWS_PER_PERSON_MAX, PrivacyUnit, parse_columns, parse_unit
 from app.errors import InvalidMechanism, InvalidModel, InvalidSchema
+from tests.core.families.family_cases import CASES
 
 BINARY = {"cured": {"type": "binary"}}
 FULL = {
@@ -201,6 +204,25 @@ def test_a_bad_model_is_refused_by_name(changes: dict[str, Any]) -> None:
 def test_a_model_that_is_not_a_whole_object_is_refused(spec: Any) -> None:
     with pytest.raises(InvalidModel):
         parse_model(spec, parse_columns(FULL))
+
+
+EXTREMES = [-1e300, -1.0, 0.0, 5e-324, 1e-310, 1e-200, 1e-12, 1.0, 1e12, 1e150, 1e200, 1e300]
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_columns_of_any_bounds_either_suit_a_family_or_are_refused_by_name(family: str) -> None:
+    """No power or square of a bound ends as anything but a refusal."""
+    for lower, upper in itertools.combinations(EXTREMES, 2):
+        columns = parse_columns({"x": {"type": "real", "lower": lower, "upper": upper}})
+        for known in (
+            CASES[family].known,
+            *(dict.fromkeys(CASES[family].known, value) for value in (1e-6, 20.0, lower)),
+        ):
+            try:
+                parameter = parse_model({"family": family, "column": "x", **known}, columns).parameters[0]
+            except InvalidModel:
+                continue
+            assert -math.inf < parameter.lower < parameter.upper < math.inf
 
 
 def test_a_mechanism_parses_and_goes_back_to_json() -> None:

@@ -14,14 +14,21 @@ from app.services.datasets import create_dataset, list_datasets, read_dataset, s
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
 
-_FILE = {"schema": {"type": "string", "format": "binary"}}
+_FILE = {"schema": {"type": "string", "format": "binary", "description": "The file, byte for byte."}}
 _UPLOAD_BODY = {
     "requestBody": {
         "required": True,
-        "description": "CSV with a header line, or Parquet.",
+        "description": "CSV with a header line, or Parquet. `application/octet-stream` is either, known by its first bytes.",
         "content": {
-            "text/csv": {"schema": {"type": "string"}, "examples": {"two people": {"value": "cured\n1\n0\n"}}},
+            "text/csv": {
+                "schema": {
+                    "type": "string",
+                    "description": "A header line with the names of columns, then a line a row.",
+                },
+                "examples": {"two people": {"value": "cured\n1\n0\n"}},
+            },
             "application/vnd.apache.parquet": _FILE,
+            "application/octet-stream": _FILE,
         },
     }
 }

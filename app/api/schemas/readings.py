@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.shapes import Answer, Count, PageOf
+from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange
 
 _SHA = "5b0d4f2f7d1e6a83c9b2a4e5f60718293a4b5c6d7e8f90112233445566778899"
 RECEIPT: JsonDict = {
@@ -98,12 +98,6 @@ class SummaryTable(PageOf):
     receipt: Receipt = Field(description="Of the parameters on this page.")
 
 
-class PublicRange(Answer):
-    name: str
-    lower: float
-    upper: float
-
-
 class DensitySeries(Answer):
     """A histogram has `edges`, `counts` and `density`, each by parameter where there are two; a curve `x` and `y`."""
 
@@ -112,7 +106,7 @@ class DensitySeries(Answer):
     release: str
     samples: Count
     kind: Literal["histogram", "density"]
-    parameters: list[PublicRange]
+    parameters: list[ParameterRange]
     edges: list[float] | list[list[float]] | None = None
     counts: list[int] | list[list[int]] | None = None
     density: list[float] | list[list[float]] | None = None

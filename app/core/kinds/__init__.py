@@ -1,11 +1,15 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from app.core.decisions import question
-from app.core.decisions.estimands import SHARED_ESTIMANDS
-from app.core.kinds.kind import Kind
+from app.core.decisions.estimands import Askable
+from app.core.decisions.specification import describe_questions
+from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide_budget
@@ -17,9 +21,8 @@ from app.errors import InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-ESTIMANDS: tuple[str, ...] = tuple(
-    dict.fromkeys([*SHARED_ESTIMANDS, *(name for kind in KINDS for name in kind.estimands)])
-)
+ESTIMANDS = estimands_of(KINDS)
+describe_questions(ESTIMANDS)
 
 
 def model_specs() -> dict[str, type[Spec]]:
@@ -40,15 +43,21 @@ def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
     """Of any kind. Raises InvalidModel."""
     family, read = read_one_of("family", model_specs(), spec, "model", InvalidModel)
-    model = kind_with(family).families[family].build(read, columns)
-    _refuse_equal_names(model)
+    with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
+        model = kind_with(family).families[family].build(read, columns)
+        _refuse_parameters(model)
     return model
 
 
-def _refuse_equal_names(model: ReleaseModel) -> None:
-    """Names are made of those of columns and levels, which may hold any characters: "a*b" by "c" is "a" by "b*c"."""
+def _refuse_parameters(model: ReleaseModel) -> None:
+    """Without a range, or of the same name: names are made of those of columns and levels, which may hold any characters,
+    and "a*b" by "c" is "a" by "b*c"."""
+    try:
+        parameters = model.parameters
+    except ValueError:
+        raise InvalidModel("model", "columns with bounds that give every parameter a range of its own") from None
     seen: set[str] = set()
-    for parameter in model.parameters:
+    for parameter in parameters:
         if parameter.name in seen:
             raise InvalidModel(
                 "model", f"columns and levels that name every parameter once; {parameter.name!r} comes twice"
@@ -70,17 +79,25 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
 
 
 def compile_question(
-    body: Mapping[str, Any], parameters: Sequence[Parameter], model: ReleaseModel | None = None
+    body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
     """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    own = {} if model is None else kind_of(model).estimands
-    return question.compile_question(body, parameters, model, {**SHARED_ESTIMANDS, **own})
+    return question.compile_question(body, parameters, model, _askable(None if model is None else model.family))
 
+
+@lru_cache(maxsize=64)
+def _askable(family: str | None) -> Askable:
+    return askable_of(None if family is None else kind_with(family), KINDS)
+
+
+QuestionSpec = question.QuestionSpec
+"""Complete here, where every kind is known."""
 
 __all__ = [
     "ESTIMANDS",
     "KINDS",
     "Kind",
+    "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
     "compile_question",

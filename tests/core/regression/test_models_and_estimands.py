@@ -1,5 +1,6 @@
 """Models read strictly, coefficients in the units of the columns, and what is asked of them."""
 
+import itertools
 import math
 from typing import Any
 
@@ -57,6 +58,20 @@ def test_a_model_reads_back_what_it_wrote(family: str) -> None:
 def test_a_bad_field_is_refused_by_name(family: str, field: str, value: object) -> None:
     with pytest.raises(InvalidModel, match=rf"model\.{field}"):
         parse_model({"family": family} | SPECS[family] | {field: value}, COLUMNS)
+
+
+@pytest.mark.parametrize("family", SPECS)
+def test_columns_of_any_bounds_either_suit_a_model_or_are_refused_by_name(family: str) -> None:
+    """No square or ratio of bounds ends as anything but a refusal."""
+    bounds = list(itertools.combinations([-1e300, -1.0, 0.0, 1e-310, 1e-150, 1e-12, 1.0, 1e150, 1e300], 2))
+    for educ, wage in itertools.product(bounds[::2], bounds[1::2]):
+        both = {"educ": educ, "wage": wage, "female": (0, 1)}
+        columns = parse_columns({name: {"type": "real", "lower": a, "upper": b} for name, (a, b) in both.items()})
+        try:
+            parameters = parse_model({"family": family} | SPECS[family], columns).parameters
+        except InvalidModel:
+            continue
+        assert all(-math.inf < each.lower < each.upper < math.inf for each in parameters)
 
 
 def test_columns_whose_products_share_a_name_are_refused() -> None:

@@ -29,7 +29,7 @@ class ColumnModel(Spec):
     column: str = Field(min_length=1, max_length=NAME_LENGTH_MAX, description="The column the model is of.")
 
 
-class Range(Spec):
+class TrimRange(Spec):
     """The public range of a parameter. An end that is left out follows from the column's bounds."""
 
     lower: Maybe[float] = Field(default=None, description="The parameter is never below.")
@@ -37,13 +37,15 @@ class Range(Spec):
 
 
 class ProbabilityModel(ColumnModel):
-    prior: ProbabilityPrior | None = Field(default=None, description="null: uniform.")
+    prior: ProbabilityPrior | None = Field(default=None, description="Uniform if null or left out.")
     trim: Trim = TRIM_DEFAULT
 
 
 class RateModel(ColumnModel):
-    prior: RatePrior | None = Field(default=None, description="null: exponential, with its mean inside the range.")
-    trim: Range = Field(default=Range(), description="The public range of the parameter.")
+    prior: RatePrior | None = Field(
+        default=None, description="Exponential, its mean inside the range, if null or left out."
+    )
+    trim: TrimRange = Field(default=TrimRange(), description="The public range of the parameter.")
 
 
 def read_column(spec: ColumnModel, columns: Mapping[str, Column], types: tuple[ColumnType, ...]) -> Column:
@@ -59,7 +61,7 @@ def bounds_of(column: Column) -> tuple[float, float]:
     return float(column.lower), float(column.upper)
 
 
-def read_trim(trim: Range, name: str, default: tuple[float, float], within: tuple[float, float]) -> Parameter:
+def read_trim(trim: TrimRange, name: str, default: tuple[float, float], within: tuple[float, float]) -> Parameter:
     """The public range of the parameter, inside `within`."""
     lower = default[0] if trim.lower is None else trim.lower
     upper = default[1] if trim.upper is None else trim.upper

@@ -18,7 +18,7 @@ from app.core.grids.sum_laws import SumLaw
 from app.core.kinds.one_parameter.families.family_parts import (
     ColumnModel,
     Known,
-    Range,
+    TrimRange,
     bounds_of,
     read_column,
     read_trim,
@@ -31,8 +31,12 @@ class NormalMeanModel(ColumnModel):
     """The mean of a normal distribution of known standard deviation."""
 
     family: Literal["normal_mean"] = Field(description="The name of the family.")
-    prior: LocationPrior | None = Field(default=None, description="null: normal, as wide as the column's bounds.")
-    trim: Range = Field(default=Range(), description="The public range of the mean, inside the column's bounds.")
+    prior: LocationPrior | None = Field(
+        default=None, description="Normal, as wide as the column's bounds, if null or left out."
+    )
+    trim: TrimRange = Field(
+        default=TrimRange(), description="The public range of the mean, inside the column's bounds."
+    )
     sd: Known = Field(description="The known standard deviation.")
 
 

@@ -11,6 +11,9 @@ from app.core.kinds.one_parameter.families.rates import rate_model
 from app.core.schema import Column
 from app.errors import InvalidModel
 
+FARTHEST_MIN = 1e-150
+"""Squares, and what is divided by them, stay finite."""
+
 
 class NormalPrecisionModel(RateModel):
     """The precision, one over the variance, of a normal distribution of known mean."""
@@ -26,6 +29,8 @@ def build_normal_precision(spec: NormalPrecisionModel, columns: Mapping[str, Col
     if not lower <= mean <= upper:
         raise InvalidModel("model.mean", "a number inside the column's bounds")
     farthest = max(mean - lower, upper - mean)
+    if not FARTHEST_MIN <= farthest <= 1 / FARTHEST_MIN:
+        raise InvalidModel("model.column", f"bounds from {FARTHEST_MIN:g} to {1 / FARTHEST_MIN:g} away from the mean")
     statistic = real_statistic(column, "square", mean, 0.0, farthest**2 / 2)
     typical = ((farthest / 3) ** -2, (farthest / 10) ** -2)
     return rate_model(spec, statistic, name="precision", power=0.5, typical=typical, known=(("mean", mean),))

@@ -1,5 +1,6 @@
 """Weibull with known shape a: p(x|θ) ∝ θx^{a−1}e^{−θxᵃ}, θ = scale^{−a} the rate. T = xᵃ clipped."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -31,7 +32,7 @@ def build_weibull(spec: WeibullModel, columns: Mapping[str, Column]) -> NaturalM
     column = read_column(spec, columns, ("real", "integer"))
     shape = spec.shape
     lower, upper = bounds_of(column)
-    if lower < 0 or not 1e-12 <= upper**shape <= 1e12:
+    if lower < 0 or not abs(shape * math.log10(upper)) <= 12:  # before a power that no double holds is taken
         raise InvalidModel(
             "model.shape", f"at most {SHAPE_MAX:g}, on a column from 0 up with upper^shape in 1e-12 … 1e12"
         )
