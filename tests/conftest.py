@@ -29,6 +29,7 @@ POSTGRES_DEEP = pytest.mark.parametrize(
 )
 """For what the choice of servers can hardly change: `make test-deep` tries it on both."""
 _EMBEDDED = "SQLite with the in-process cache"
+_SERVERS = {"postgres_server", "redis_server"}
 _EVERYTHING_BUT_DEEP = "not deep"
 
 
@@ -151,6 +152,15 @@ async def cache(backend: Backend) -> AsyncIterator[Cache]:
     opened = open_cache(backend.redis_url)
     yield opened
     await opened.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what needs PostgreSQL or Redis, before anything is chosen by mark."""
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if parameters.get("backend") == "postgres" or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("servers")
 
 
 def _passed_by_backend(reporter: pytest.TerminalReporter) -> dict[str, int]:
