@@ -129,7 +129,9 @@ hostile = st.recursive(
     | st.text(max_size=6),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["kind", "alpha", "lower", "strength", "x"]) | st.integers(), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["kind", "alpha", "lower", "strength", "x"]) | st.integers(), inner, max_size=3
+        )
     ),
     max_leaves=8,
 )
@@ -145,10 +147,12 @@ def refused(read: Any) -> str | None:
 
 
 @given(st.sampled_from(MODELS), st.data(), hostile)
-def test_any_value_in_any_field_of_a_model_is_read_or_refused_by_that_field(model: Any, data: st.DataObject, value: Any):
+def test_any_value_in_any_field_of_a_model_is_read_or_refused_by_that_field(
+    model: Any, data: st.DataObject, value: Any
+):
     name = data.draw(st.sampled_from([*model, "prior", "trim", "surprise"]))
     field = refused(lambda: parse_model(model | {name: value}, COLUMNS))
-    assert field is None or (field.startswith("model") and "\x1f" not in field and field.isprintable() or value)
+    assert field is None or ((field.startswith("model") and "\x1f" not in field and field.isprintable()) or value)
 
 
 @given(hostile)
