@@ -132,14 +132,6 @@ def _servers(request: pytest.FixtureRequest) -> str:
     return f"PostgreSQL {postgres.version} and Valkey {redis.version}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is shared lives on an event loop as old as itself, and so does a test that uses it."""
-    for item in items:
-        shared = isinstance(item, pytest.Function) and "shared_backend" in item.fixturenames
-        if shared and inspect.iscoroutinefunction(item.function):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
 @pytest.fixture
 async def database(backend: Backend) -> AsyncIterator[Database]:
     opened = Database.open(backend.database_url)
@@ -156,8 +148,14 @@ async def cache(backend: Backend) -> AsyncIterator[Cache]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs PostgreSQL or Redis, before anything is chosen by mark."""
+    """Marks what needs PostgreSQL or Redis, before anything is chosen by mark.
+
+    What is shared lives on an event loop as old as itself, and so does a test that uses it.
+    """
     for item in items:
+        shared = isinstance(item, pytest.Function) and "shared_backend" in item.fixturenames
+        if shared and inspect.iscoroutinefunction(item.function):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         if parameters.get("backend") == "postgres" or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("servers")

@@ -68,7 +68,11 @@ def problem(model: Any) -> tuple[str, str]:
         (NETWORK | {"splits": "bush"}, "model.splits", "one of chain, tree"),
         (NETWORK | {"nodes": {"arm": {"father": 1}}}, "model.nodes.arm.father", "no such field (known: parents, prior)"),
         (NETWORK | {"nodes": {7: {}}}, "model.nodes", "text"),
-        (NAIVE | {"target": "arm"}, "model.target", "no such field (known: class, family, features, prior, priors, splits, trim)"),
+        (
+            NAIVE | {"target": "arm"},
+            "model.target",
+            "no such field (known: class, family, features, prior, priors, splits, trim)",
+        ),
         (NAIVE | {"priors": {"arm": {"strength": -1}}}, "model.priors.arm.strength", "a number at least 0.001"),
         (LINE | {"features": ["visits", "visits"]}, "model.features", "different names"),
         (LINE | {"radius": None}, "model.radius", "a number"),
