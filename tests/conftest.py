@@ -75,10 +75,11 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sqlite_backend(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> Backend:
-    request.node.user_properties.append(("backend", _EMBEDDED))
     path = tmp_path / "postern.db"
     shutil.copyfile(migrated_file, path)
-    return Backend("sqlite", f"sqlite:///{path}", None)
+    made = Backend("sqlite", f"sqlite:///{path}", None)
+    note_backend(request, made)
+    return made
 
 
 @pytest.fixture
@@ -88,10 +89,11 @@ def postgres_backend(
     redis_server: ValkeyServer,
     database_lot: DatabaseLot,
 ) -> Iterator[Backend]:
-    request.node.user_properties.append(("backend", _servers(request)))
     name = database_lot.take()
     redis_server.flush()
-    yield Backend("postgres", postgres_server.url(name), redis_server.url)
+    made = Backend("postgres", postgres_server.url(name), redis_server.url)
+    note_backend(request, made)
+    yield made
     database_lot.give_back(name)
 
 
@@ -121,15 +123,18 @@ def shared_postgres(
 def shared_backend(request: pytest.FixtureRequest) -> Backend:
     """One database for all tests that only read, or that can live with what others left. Other tests empty its Redis."""
     chosen: Backend = request.getfixturevalue(f"shared_{request.param}")
-    place = _EMBEDDED if chosen.redis_url is None else _servers(request)
-    request.node.user_properties.append(("backend", place))
+    note_backend(request, chosen)
     return chosen
 
 
-def _servers(request: pytest.FixtureRequest) -> str:
-    postgres: PostgresServer = request.getfixturevalue("postgres_server")
-    redis: ValkeyServer = request.getfixturevalue("redis_server")
-    return f"PostgreSQL {postgres.version} and Valkey {redis.version}"
+def note_backend(request: pytest.FixtureRequest, backend: Backend) -> None:
+    """The run counts what passed where."""
+    place = _EMBEDDED
+    if backend.redis_url is not None:
+        postgres: PostgresServer = request.getfixturevalue("postgres_server")
+        redis: ValkeyServer = request.getfixturevalue("redis_server")
+        place = f"PostgreSQL {postgres.version} and Valkey {redis.version}"
+    request.node.user_properties.append(("backend", place))
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from app.storage.ledger_book import _values
 from app.storage.ledger_heads import read_stored, signature_values
 from app.storage.tables import accounts, ledger_entries, ledger_head
 from tests.attacks import tampering
+from tests.attacks.kept_installations import ENGINES, KeptInstallations
 from tests.attacks.past import Past
 from tests.services.world import new_world, services
 
@@ -77,8 +78,7 @@ async def lengthen(runtime: Runtime, account_id: str, lines: int, name: str = "f
         await connection.execute(update(accounts).where(accounts.c.id == account_id).values(account_values(account)))
 
 
-@pytest.fixture
-async def long(settings: Settings) -> Long:
+async def make_long(settings: Settings) -> Long:
     async with services(settings) as runtime:
         await check_ledger_on_start(runtime)
         world = await new_world(runtime)
@@ -95,3 +95,8 @@ async def long(settings: Settings) -> Long:
         assert signed is not None
         past = Past(settings, world.boss, world.boss, dataset, old, new, {}, {})
     return Long(past, early, early + LINES, signed.head.sequence)
+
+
+@pytest.fixture(params=ENGINES)
+def long(request: pytest.FixtureRequest, kept_installations: KeptInstallations) -> Long:
+    return kept_installations.put_back(request, make_long)

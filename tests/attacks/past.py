@@ -22,6 +22,7 @@ from app.storage.engine import Database
 from app.storage.signing_keys import KEY_FILE
 from app.storage.tables import ledger_acts
 from tests.attacks import tampering
+from tests.attacks.kept_installations import ENGINES, KeptInstallations
 from tests.services.world import Person, new_world, over_http, release_spec, services
 
 REASON = "the disk died; the board decided to go on from the newest backup"
@@ -41,8 +42,7 @@ class Past:
     last_week: tampering.Rows
 
 
-@pytest.fixture
-async def past(settings: Settings) -> Past:
+async def make_past(settings: Settings) -> Past:
     async with services(settings) as runtime:
         await check_ledger_on_start(runtime)
         world = await new_world(runtime)
@@ -55,6 +55,11 @@ async def past(settings: Settings) -> Past:
         new = await world.published(dataset, samples=4)
         await remember_head(runtime)
     return Past(settings, world.boss, buyer, dataset, old, new, yesterday, last_week)
+
+
+@pytest.fixture(params=ENGINES)
+def past(request: pytest.FixtureRequest, kept_installations: KeptInstallations) -> Past:
+    return kept_installations.put_back(request, make_past)
 
 
 @asynccontextmanager

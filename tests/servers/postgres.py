@@ -23,6 +23,15 @@ _SETTINGS = {
     "dynamic_shared_memory_type": "mmap",
     "log_min_messages": "warning",
 }
+# Nothing survives the tests, so that nothing needs to be written twice or tidied up behind them.
+_FORGETFUL = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+}
 
 
 class PostgresServer:
@@ -83,7 +92,7 @@ class PostgresServer:
 
     def _start(self) -> Server:
         command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port)]
-        settings = dict(_SETTINGS) if self._durable else _SETTINGS | {"fsync": "off", "synchronous_commit": "off"}
+        settings = dict(_SETTINGS) if self._durable else _SETTINGS | _FORGETFUL
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
         server = Server(command, self.folder, stop_signal=signal.SIGINT, **self._options)

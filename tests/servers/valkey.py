@@ -33,6 +33,17 @@ class ValkeyServer:
         with self._client() as client:
             client.flushall()
 
+    def keep(self) -> list[tuple[bytes, int, bytes]]:
+        """Every key with the time it has left and its value."""
+        with self._client() as client:
+            return [(key, max(client.pttl(key), 0), client.dump(key)) for key in client.scan_iter()]
+
+    def put_back(self, kept: list[tuple[bytes, int, bytes]]) -> None:
+        with self._client() as client:
+            client.flushall()
+            for key, left_ms, value in kept:
+                client.restore(key, left_ms, value)
+
     def stop(self) -> None:
         self._server.stop()
 
