@@ -30,7 +30,7 @@ endif
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(VENV)/.installed-dev ## Install everything needed to develop into .venv
+setup: $(VENV)/.installed-dev $(VENV)/.installed-generators $(VENV)/.installed-node ## Install everything needed to develop into .venv
 
 run: $(VENV)/.installed ## Serve the demo on this machine (ARGS="--port 9000" adds options)
 	@exec $(BIN)/postern serve --demo $(ARGS)
@@ -91,6 +91,7 @@ check: lint types openapi-drift ## Everything the build checks: lint, types, spe
 lock: $(VENV)/.bootstrapped ## Pin dependencies again (UPGRADE=--upgrade for newer ones)
 	$(COMPILE) pyproject.toml --extra exports -o requirements.lock
 	$(COMPILE) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) tests/client/generated/requirements.in -o tests/client/generated/requirements.lock
 	printf 'editables\nhatchling\nuv\n' | $(COMPILE) - -c requirements-dev.lock -o requirements-build.lock
 
 clean: ## Remove the virtual environment and caches; data in .postern stays
@@ -128,4 +129,18 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
 	@if test -x $(BIN)/uv && $(INSTALL_WITH_UV) --require-hashes -r requirements-dev.lock; then :; else \
 	  $(INSTALL_WITH_PIP) --require-hashes -r requirements-dev.lock; \
 	fi
+	@touch $@
+
+# Other people's generators of clients, which tests run on openapi.json: their requirements do not fit beside ours.
+$(VENV)/.installed-generators: $(VENV)/.bootstrapped tests/client/generated/requirements.lock
+	@echo "installing generators of clients"
+	@$(BIN)/python -m venv --clear --without-pip $(VENV)/generators
+	@if test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(VENV)/generators/bin/python --require-hashes -r tests/client/generated/requirements.lock; then :; else \
+	  $(BIN)/python -m pip --python $(VENV)/generators/bin/python install --quiet --disable-pip-version-check --no-input --require-hashes -r tests/client/generated/requirements.lock; \
+	fi
+	@touch $@
+
+$(VENV)/.installed-node: $(VENV)/.home tests/client/generated/package-lock.json
+	@if command -v npm > /dev/null; then npm ci --silent --no-audit --no-fund --prefix tests/client/generated; \
+	else echo "node is not installed: the test of a TypeScript client will be skipped" >&2; fi
 	@touch $@

@@ -62,7 +62,7 @@ class Owner:
 
     @property
     def name(self) -> str:
-        return self.user.pw_name if self.user else pwd.getpwuid(os.geteuid()).pw_name
+        return self.user.pw_name if self.user else f"user {os.geteuid()}" if os.geteuid() else "root"
 
     def start(self, command: list[str], **options: object) -> subprocess.Popen[str]:
         """In a session of its own, with no rights but those of the user."""

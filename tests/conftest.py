@@ -3,6 +3,7 @@
 The servers start with the first test that needs them and never outlive the run (`tests/servers`).
 """
 
+import inspect
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -23,7 +24,12 @@ pytest_plugins = ["tests.empty_home", "tests.random_order"]
 settings.register_profile("postern", derandomize=True, deadline=None)
 settings.load_profile("postern")
 
+POSTGRES_DEEP = pytest.mark.parametrize(
+    "backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)], indirect=True
+)
+"""For what the choice of servers can hardly change: `make test-deep` tries it on both."""
 _EMBEDDED = "SQLite with the in-process cache"
+_SERVERS = {"postgres_server", "redis_server"}
 _EVERYTHING_BUT_DEEP = "not deep"
 
 
@@ -82,8 +88,7 @@ def postgres_backend(
     redis_server: ValkeyServer,
     database_lot: DatabaseLot,
 ) -> Iterator[Backend]:
-    place = f"PostgreSQL {postgres_server.version} and Valkey {redis_server.version}"
-    request.node.user_properties.append(("backend", place))
+    request.node.user_properties.append(("backend", _servers(request)))
     name = database_lot.take()
     redis_server.flush()
     yield Backend("postgres", postgres_server.url(name), redis_server.url)
@@ -94,6 +99,37 @@ def postgres_backend(
 def backend(request: pytest.FixtureRequest) -> Backend:
     chosen: Backend = request.getfixturevalue(f"{request.param}_backend")
     return chosen
+
+
+@pytest.fixture(scope="session")
+def shared_sqlite(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Backend:
+    path = tmp_path_factory.mktemp("shared") / "postern.db"
+    shutil.copyfile(migrated_file, path)
+    return Backend("sqlite", f"sqlite:///{path}", None)
+
+
+@pytest.fixture(scope="session")
+def shared_postgres(
+    postgres_server: PostgresServer, redis_server: ValkeyServer, database_lot: DatabaseLot
+) -> Iterator[Backend]:
+    name = database_lot.take()
+    yield Backend("postgres", postgres_server.url(name), redis_server.url)
+    database_lot.give_back(name)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared_backend(request: pytest.FixtureRequest) -> Backend:
+    """One database for all tests that only read, or that can live with what others left. Other tests empty its Redis."""
+    chosen: Backend = request.getfixturevalue(f"shared_{request.param}")
+    place = _EMBEDDED if chosen.redis_url is None else _servers(request)
+    request.node.user_properties.append(("backend", place))
+    return chosen
+
+
+def _servers(request: pytest.FixtureRequest) -> str:
+    postgres: PostgresServer = request.getfixturevalue("postgres_server")
+    redis: ValkeyServer = request.getfixturevalue("redis_server")
+    return f"PostgreSQL {postgres.version} and Valkey {redis.version}"
 
 
 @pytest.fixture
@@ -108,6 +144,21 @@ async def cache(backend: Backend) -> AsyncIterator[Cache]:
     opened = open_cache(backend.redis_url)
     yield opened
     await opened.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what needs PostgreSQL or Redis, before anything is chosen by mark.
+
+    What is shared lives on an event loop as old as itself, and so does a test that uses it.
+    """
+    for item in items:
+        shared = isinstance(item, pytest.Function) and "shared_backend" in item.fixturenames
+        if shared and inspect.iscoroutinefunction(item.function):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if parameters.get("backend") == "postgres" or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("servers")
 
 
 def _passed_by_backend(reporter: pytest.TerminalReporter) -> dict[str, int]:

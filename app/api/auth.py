@@ -13,13 +13,14 @@ from app.api.middleware.envelope import RATE_LIMIT
 from app.api.parameters import runtime_of
 from app.errors import Forbidden, Unauthenticated
 from app.services.people import verify_key
+from app.services.people.verify_key import TOKEN
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
 from app.services.runtime.rate_limits import RateLimits, address_of
 
 HEAVY = frozenset({"plan_release", "verify_ledger"})
 """Operations that compute much and charge nothing: a smaller limit of their own."""
 
-_BEARER = re.compile(r"bearer +(pstn_[a-z2-7]{16}_[A-Za-z0-9_-]{43})", re.IGNORECASE)
+_BEARER = re.compile(rf"bearer +({TOKEN.pattern})", re.IGNORECASE)
 
 
 def bearer_token(request: Request) -> str | None:
@@ -95,5 +96,4 @@ def _forbidden(*roles: str) -> Forbidden:
 AnyKey = Annotated[AnyPrincipal, Depends(read_principal)]
 StewardKey = Annotated[Steward, Depends(read_steward)]
 AnalystKey = Annotated[Analyst, Depends(read_analyst)]
-ReaderKey = Annotated[Reader, Depends(read_reader)]
 OverseerKey = Annotated[Overseer, Depends(read_overseer)]

@@ -16,6 +16,9 @@ THING = ("not_found", "invalid_request")
 ONCE = ("idempotency_conflict", "invalid_request")
 """Takes an `Idempotency-Key`."""
 
+CACHED = {"ETag": "Strong; send it back as `If-None-Match`.", "Cache-Control": "`private, no-cache`."}
+UNCHANGED = {"responses": {"304": {"description": "Unchanged since the `ETag` you sent."}}}
+
 
 def operation(
     name: str,

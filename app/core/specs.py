@@ -73,6 +73,13 @@ class Expects:
         return core_schema.custom_error_schema(handler(source), "expected", custom_error_message=self.words)
 
 
+class ReadInItsPlace:
+    """Annotates a type: described as what it is, handed on as it was sent to whoever reads it where it stands."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.json_or_python_schema(handler(source), core_schema.any_schema())
+
+
 @dataclass(frozen=True)
 class OneOf:
     """`Annotated[Spec, OneOf("kind", {…})]`: the one description that the field `kind` names.
@@ -150,7 +157,12 @@ def field_problems(found: Iterable[Mapping[str, Any]], where: str = "", describe
 
 def place(path: Iterable[int | str]) -> str:
     """`("model", "prior", 0)` → `model.prior.0`; the empty path is the body itself."""
-    return (".".join(str(step) for step in path) or "body")[:200]
+    return (".".join(shown(str(step)) for step in path) or "body")[:200]
+
+
+def shown(name: str) -> str:
+    """A name the caller chose, if it can be repeated in any refusal."""
+    return name if name.isprintable() else "(unprintable)"
 
 
 def _named_steps(item: Mapping[str, Any]) -> Iterable[int | str]:

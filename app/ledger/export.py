@@ -103,10 +103,10 @@ def read_header(line: bytes) -> Header:
     return header
 
 
-def read_lines(lines: Iterator[bytes], first: int = 2) -> Iterator[Entry | Act | SignedHead]:
-    """What each line holds, in order. Raises Malformed, also if the head is missing or not last."""
-    number = first - 1
-    for number, line in enumerate(lines, first):
+def read_lines(lines: Iterator[bytes]) -> Iterator[Entry | Act | SignedHead]:
+    """What each line after the header holds, in order. Raises Malformed, also if the head is missing or not last."""
+    number = 1
+    for number, line in enumerate(lines, 2):
         try:
             found = _decode_line(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):

@@ -1,17 +1,7 @@
 """What services return: plain facts, named as in the JSON they become. Times are microseconds since the epoch."""
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """One page of a listing; `next_cursor` is None on the last."""
-
-    items: list[T]
-    next_cursor: str | None
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

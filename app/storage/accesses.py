@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.storage.tables import accesses, releases
+from app.storage.tables import accesses
 from app.storage.upsert import insert_or_change
 
 
@@ -26,13 +26,9 @@ async def get_access(connection: AsyncConnection, analyst_id: str, release_id: s
     return None if row is None else Access(**row._mapping)
 
 
-async def list_accesses(
-    connection: AsyncConnection, analyst_id: str, *, dataset: str | None = None
-) -> tuple[Access, ...]:
+async def list_accesses(connection: AsyncConnection, analyst_id: str) -> tuple[Access, ...]:
     """All of an analyst's rights, in the order of release ids."""
     statement = select(accesses).where(accesses.c.analyst_id == analyst_id).order_by(accesses.c.release_id)
-    if dataset is not None:
-        statement = statement.join(releases).where(releases.c.dataset_id == dataset)
     return tuple(Access(**row._mapping) for row in await connection.execute(statement))
 
 

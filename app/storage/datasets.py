@@ -60,15 +60,17 @@ async def get_dataset(connection: AsyncConnection, dataset_id: str, *, lock: boo
 
 
 async def page_datasets(
-    connection: AsyncConnection, *, owner: str | None = None, cursor: str | None = None, limit: int = 50
+    connection: AsyncConnection, *, owner: str, cursor: str | None = None, limit: int = 50
 ) -> Page[Dataset]:
-    """Newest first; everyone's if no owner is given (auditors)."""
-    statement = select(datasets)
-    if owner is not None:
-        statement = statement.where(datasets.c.owner == owner)
+    """An owner's, newest first."""
+    statement = select(datasets).where(datasets.c.owner == owner)
     statement = newest_first(statement, datasets.c.created_us, datasets.c.id, cursor, limit)
     found = [_record(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.created_us, item.id))
+
+
+async def owned_ids(connection: AsyncConnection, owner: str) -> set[str]:
+    return set((await connection.execute(select(datasets.c.id).where(datasets.c.owner == owner))).scalars())
 
 
 async def set_data(connection: AsyncConnection, dataset_id: str, *, n: int, upload_name: str | None) -> int:

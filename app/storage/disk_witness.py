@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from sqlalchemy.engine import URL
 
 from app.ledger.head_record import decode_witness, encode_witness
 from app.ledger.signed_head import Mark, SignedHead
-from app.storage.signing_keys import sync_directory
+from app.storage.durable_files import write_over
 
 FOLDER = "ledger"
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
@@ -92,18 +91,7 @@ class DiskWitness:
 
     def _write(self, name: str, body: bytes) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        candidate = self._folder / f".{name}.{secrets.token_hex(8)}"
-        descriptor = os.open(candidate, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(body)
-                file.flush()
-                os.fsync(file.fileno())
-            candidate.replace(self._folder / name)
-        except OSError:
-            candidate.unlink(missing_ok=True)
-            raise
-        sync_directory(self._folder)
+        write_over(self._folder / name, body)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -107,8 +107,11 @@ async def forget_keys(connection: AsyncConnection, expired_us: int, limit: int =
         .order_by(idempotency_keys.c.created_us)
         .limit(limit)
         .with_for_update(skip_locked=True)
+        # Chosen once: PostgreSQL may run a plain subquery again for every row, and then each time finds `limit` others.
+        .cte("expired", nesting=True)
+        .prefix_with("MATERIALIZED", dialect="postgresql")
     )
-    statement = delete(idempotency_keys).where(tuple_(*identity).in_(expired))
+    statement = delete(idempotency_keys).where(tuple_(*identity).in_(select(expired)))
     return (await connection.execute(statement)).rowcount
 
 

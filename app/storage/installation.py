@@ -22,14 +22,13 @@ async def get_secret(connection: AsyncConnection, name: str) -> bytes:
 RIGHTS = "rights"
 
 
-async def get_epoch(connection: AsyncConnection, name: str = RIGHTS) -> int:
+async def get_epoch(connection: AsyncConnection) -> int:
     """0 before the first change."""
-    value = (await connection.execute(select(epochs.c.value).where(epochs.c.name == name))).scalar()
+    value = (await connection.execute(select(epochs.c.value).where(epochs.c.name == RIGHTS))).scalar()
     return 0 if value is None else int(value)
 
 
-async def bump_epoch(connection: AsyncConnection, name: str = RIGHTS) -> int:
-    """Belongs in the transaction of the change it announces; returns the new value."""
-    values = {"name": name, "value": 1}
+async def bump_epoch(connection: AsyncConnection) -> None:
+    """Belongs in the transaction of the change it announces."""
+    values = {"name": RIGHTS, "value": 1}
     await insert_or_change(connection, epochs, values, key=("name",), change={"value": epochs.c.value + 1})
-    return await get_epoch(connection, name)

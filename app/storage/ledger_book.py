@@ -111,30 +111,23 @@ async def reservation(connection: AsyncConnection, account_id: str, release_id: 
 
 
 async def page_entries(
-    connection: AsyncConnection,
-    *,
-    dataset: str | None = None,
-    account: str | None = None,
-    cursor: str | None = None,
-    limit: int = 100,
+    connection: AsyncConnection, *, dataset: str, cursor: str | None = None, limit: int = 100
 ) -> Page[Entry]:
-    """Oldest first: of one account, of all accounts on a dataset, or of the whole ledger."""
-    statement = select(ledger_entries).order_by(ledger_entries.c.sequence).limit(limit + 1)
-    if dataset is not None:
-        statement = statement.join(accounts).where(accounts.c.dataset_id == dataset)
-    if account is not None:
-        statement = statement.where(ledger_entries.c.account_id == account)
+    """Of all accounts on a dataset, oldest first."""
+    statement = select(ledger_entries).join(accounts).where(accounts.c.dataset_id == dataset)
+    statement = statement.order_by(ledger_entries.c.sequence).limit(limit + 1)
     if cursor is not None:
         statement = statement.where(ledger_entries.c.sequence > decode_cursor(cursor)[0])
     found = [_entry(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.sequence, ""))
 
 
-async def stream(connection: AsyncConnection, *, after: int = 0) -> AsyncIterator[Entry]:
-    """Every line after a sequence number, in order, a batch in memory at a time.
+async def stream(connection: AsyncConnection) -> AsyncIterator[Entry]:
+    """Every line, in order, a batch in memory at a time.
 
     Batches by sequence rather than a server's cursor, which a reader who stops half-way would leave open.
     """
+    after = 0
     while True:
         batch = await read_batch(connection, after=after)
         for entry in batch:

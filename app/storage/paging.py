@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """`next_cursor` is None on the last page."""
+    """One page of a listing; `next_cursor` is None on the last."""
 
-    items: tuple[T, ...]
+    items: Sequence[T]
     next_cursor: str | None
 
 

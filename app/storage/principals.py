@@ -31,19 +31,10 @@ async def get_principal(connection: AsyncConnection, principal_id: str) -> Princ
 
 
 async def page_principals(
-    connection: AsyncConnection,
-    *,
-    created_by: str | None = None,
-    role: str | None = None,
-    cursor: str | None = None,
-    limit: int = 50,
+    connection: AsyncConnection, *, created_by: str, cursor: str | None = None, limit: int = 50
 ) -> Page[Principal]:
-    """Newest first; everyone's if no creator is given."""
-    statement = select(principals)
-    if created_by is not None:
-        statement = statement.where(principals.c.created_by == created_by)
-    if role is not None:
-        statement = statement.where(principals.c.role == role)
+    """Those a steward created, newest first."""
+    statement = select(principals).where(principals.c.created_by == created_by)
     statement = newest_first(statement, principals.c.created_us, principals.c.id, cursor, limit)
     found = [_record(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.created_us, item.id))

@@ -8,18 +8,15 @@ Keys live a quarter of a year after their last use. Redis lost or emptied is a w
 from collections.abc import Awaitable
 from typing import Any, TypeVar, cast
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from app.ledger.head_record import decode_witness, encode_witness
 from app.ledger.signed_head import Mark, SignedHead
+from app.storage.cache.redis import NAMESPACE, open_client
 
 T = TypeVar("T")
 
 LIFETIME_S = 90 * 86_400
-TIMEOUT_S = 0.25
 _ADVANCE = """
 local acts, sequence = tonumber(ARGV[1]), tonumber(ARGV[2])
 local known = redis.call('HMGET', KEYS[1], 'acts', 'sequence', 'marked')
@@ -39,15 +36,8 @@ redis.call('EXPIRE', KEYS[1], ARGV[4])
 class RedisWitness:
     """Never raises because Redis is away: then it knows nothing."""
 
-    def __init__(self, url: str, *, namespace: str = "postern:v1") -> None:
-        self._client: Redis = Redis.from_url(
-            url,
-            socket_timeout=TIMEOUT_S,
-            socket_connect_timeout=TIMEOUT_S,
-            max_connections=4,
-            retry=Retry(NoBackoff(), 0),
-        )
-        self._namespace = namespace
+    def __init__(self, url: str) -> None:
+        self._client = open_client(url, connections_max=4)
 
     async def pinned(self, place: str) -> str | None:
         found = await self._softly(self._client.get(self._key("place", place)))
@@ -75,7 +65,7 @@ class RedisWitness:
         await self._softly(self._client.aclose())
 
     def _key(self, kind: str, name: str) -> str:
-        return f"{self._namespace}:ledger:{kind}:{name}"
+        return f"{NAMESPACE}:ledger:{kind}:{name}"
 
     async def _softly(self, call: Any) -> Any:
         try:

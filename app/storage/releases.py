@@ -18,6 +18,7 @@ from app.storage.paging import Page, newest_first, page_of
 from app.storage.tables import releases
 
 NOBODY = "given back"
+_DONE: dict[str, Any] = {"stage": "done", "lease_token": None, "lease_until_us": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,7 @@ async def get_release(connection: AsyncConnection, release_id: str) -> Release |
 async def page_releases(
     connection: AsyncConnection,
     *,
-    datasets: Collection[str] | None = None,
-    status: str | None = None,
+    datasets: Collection[str] | None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[Release]:
@@ -68,8 +68,6 @@ async def page_releases(
     statement = select(releases)
     if datasets is not None:
         statement = statement.where(releases.c.dataset_id.in_(sorted(datasets)))
-    if status is not None:
-        statement = statement.where(releases.c.status == status)
     statement = newest_first(statement, releases.c.created_us, releases.c.id, cursor, limit)
     found = [_record(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.created_us, item.id))
@@ -120,30 +118,12 @@ async def enter_stage(connection: AsyncConnection, release_id: str, token: str, 
 
 
 async def publish(connection: AsyncConnection, release_id: str, token: str, at_us: int) -> bool:
-    return await _change(
-        connection,
-        release_id,
-        token,
-        status="published",
-        stage="done",
-        published_us=at_us,
-        lease_token=None,
-        lease_until_us=None,
-    )
+    return await _change(connection, release_id, token, status="published", published_us=at_us, **_DONE)
 
 
 async def withdraw(connection: AsyncConnection, release_id: str, token: str, reason: str) -> bool:
     """`reason` is a code for the steward and must not depend on the data."""
-    return await _change(
-        connection,
-        release_id,
-        token,
-        status="withdrawn",
-        stage="done",
-        reason=reason,
-        lease_token=None,
-        lease_until_us=None,
-    )
+    return await _change(connection, release_id, token, status="withdrawn", reason=reason, **_DONE)
 
 
 async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple[Release, ...]:
@@ -151,7 +131,7 @@ async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple
     statement = (
         update(releases)
         .where(releases.c.status == "pending")
-        .values(status="withdrawn", stage="done", reason=reason, lease_token=None, lease_until_us=None)
+        .values(status="withdrawn", reason=reason, **_DONE)
         .returning(*releases.c)
     )
     return tuple(_record(row) for row in await connection.execute(statement))

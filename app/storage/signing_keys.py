@@ -7,13 +7,14 @@ links it to the final one, which the file system lets exactly one do. Earlier pu
 
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import InvalidInput
 from app.ledger.signed_head import Keyring, SigningKey, parse_public_key
+from app.storage.durable_files import candidate_for, sync_directory, write_new, write_over
 
 KEY_FILE = "signing.key"
 VERIFYING_FILE = "verifying.keys"
@@ -35,14 +36,14 @@ def load_keys(folder: Path, secret: str | None, verifying: Sequence[str] = ()) -
     return Keys(signing, Keyring([signing.public, *earlier]))
 
 
-def read_or_make_secret(folder: Path, new: Callable[[], str] = lambda: secrets.token_hex(32)) -> str:
+def read_or_make_secret(folder: Path) -> str:
     """Whoever links first decides; everybody, the winner included, then reads what is there."""
     path = folder / KEY_FILE
     with suppress(FileNotFoundError):
         return _checked(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    candidate = folder / f".{KEY_FILE}.{secrets.token_hex(8)}"
-    _write_private(candidate, new() + "\n")
+    candidate = candidate_for(path)
+    write_new(candidate, f"{secrets.token_hex(32)}\n".encode())
     try:
         with suppress(FileExistsError):
             os.link(candidate, path)
@@ -56,16 +57,8 @@ def replace_secret(folder: Path) -> None:
     """A new generated key; the old one's public key joins the list of those believed, first and durably."""
     old = SigningKey(read_or_make_secret(folder))
     listed = [*_listed(folder), old.public.hex()]
-    _replace(folder / VERIFYING_FILE, "".join(f"{line}\n" for line in dict.fromkeys(listed)))
-    _replace(folder / KEY_FILE, secrets.token_hex(32) + "\n")
-
-
-def sync_directory(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    write_over(folder / VERIFYING_FILE, "".join(f"{line}\n" for line in dict.fromkeys(listed)).encode())
+    write_over(folder / KEY_FILE, f"{secrets.token_hex(32)}\n".encode())
 
 
 def _checked(path: Path) -> str:
@@ -79,18 +72,3 @@ def _listed(folder: Path) -> list[str]:
     with suppress(FileNotFoundError):
         return [line.strip() for line in (folder / VERIFYING_FILE).read_text("utf-8").splitlines() if line.strip()]
     return []
-
-
-def _replace(path: Path, text: str) -> None:
-    candidate = path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    _write_private(candidate, text)
-    candidate.replace(path)
-    sync_directory(path.parent)
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

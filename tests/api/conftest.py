@@ -3,21 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from fastapi import FastAPI
 
 from app.main import create_app
 from app.services.people.directory import create_principal
 from app.services.people.keys import create_key
+from app.services.people.verify_key import verify_key
 from app.services.principals import Role
 from app.settings import Settings
 from tests.conftest import Backend
 from tests.services.fixtures import runtime, second_runtime, settings, world
+from tests.services.world import Person, World
 
 __all__ = ["runtime", "second_runtime", "settings", "world"]
 
@@ -70,25 +73,36 @@ class Service:
         return await self.settled(str(made["id"]))
 
     async def settled(self, release: str) -> str:
-        for _ in range(2_000):
+        for _ in range(1_000):
             found = await self.expect(200, "steward", "GET", f"/releases/{release}")
             if found["status"] != "pending":
                 assert found["status"] == "published", found
                 return release
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.03)
         raise AssertionError("the release is still pending")
 
 
-@pytest.fixture
-def api_settings(backend: Backend, tmp_path: Path) -> Settings:
-    return Settings(
-        data_dir=tmp_path / "data",
-        database_url=backend.database_url,
-        redis_url=backend.redis_url,
-        embedded_worker=True,
-        rights_poll_s=0.1,
-        publication_tick_s=0.01,
-    )
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A release of a hundred samples for tests that only read it, and the people it belongs to."""
+
+    service: Service
+    dataset: str
+    release: str
+    world: World
+    """The same steward, below HTTP."""
+
+
+def settings_on(backend: Backend, folder: Path, **changes: Any) -> Settings:
+    values: dict[str, Any] = {
+        "data_dir": folder / "data",
+        "database_url": backend.database_url,
+        "redis_url": backend.redis_url,
+        "embedded_worker": True,
+        "rights_poll_s": 0.1,
+        "publication_tick_s": 0.01,
+    }
+    return Settings(**(values | changes))
 
 
 @asynccontextmanager
@@ -99,13 +113,71 @@ async def started(chosen: Settings) -> AsyncIterator[Service]:
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://test") as client,
     ):
-        running = Service(app, client)
-        for name, role in PEOPLE.items():
-            await running.add(name, role)
-        yield running
+        yield await with_people(Service(app, client))
+
+
+async def with_people(service: Service) -> Service:
+    """The same service among people nobody knows yet."""
+    fresh = Service(service.app, service.client)
+    for name, role in PEOPLE.items():
+        await fresh.add(name, role)
+    return fresh
 
 
 @pytest.fixture
-async def service(api_settings: Settings) -> AsyncIterator[Service]:
+def api_settings(backend: Backend, tmp_path: Path) -> Settings:
+    return settings_on(backend, tmp_path)
+
+
+@pytest.fixture
+async def own_service(api_settings: Settings) -> AsyncIterator[Service]:
+    """For tests that count everything there is, or that change the service itself."""
     async with started(api_settings) as running:
         yield running
+
+
+@asynccontextmanager
+async def shared_with_everybody(backend: Backend, folder: Path) -> AsyncIterator[Published]:
+    """Without limits: hundreds of tests come from one address."""
+    unlimited = {"rate_limit_per_s": 0, "rate_limit_heavy_per_s": 0, "auth_failures_per_s": 0}
+    async with started(settings_on(backend, folder, **unlimited)) as running:
+        dataset = await running.dataset()
+        release, token = await running.release(dataset), running.tokens["steward"]
+        steward = Person(await verify_key(running.app.state.runtime, token=token), token)
+        yield Published(running, dataset, release, World(running.app.state.runtime, steward))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared_sqlite_service(
+    shared_sqlite: Backend, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Published]:
+    async with shared_with_everybody(shared_sqlite, tmp_path_factory.mktemp("shared-sqlite")) as published:
+        yield published
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared_postgres_service(
+    shared_postgres: Backend, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Published]:
+    async with shared_with_everybody(shared_postgres, tmp_path_factory.mktemp("shared-postgres")) as published:
+        yield published
+
+
+@pytest.fixture
+def published(request: pytest.FixtureRequest, shared_backend: Backend) -> Published:
+    """One service and one release for the whole run. Keys made for a test are the test's own."""
+    found: Published = request.getfixturevalue(f"shared_{shared_backend.name}_service")
+    people = Service(found.service.app, found.service.client, dict(found.service.tokens), dict(found.service.people))
+    return replace(found, service=people)
+
+
+@pytest.fixture
+def known(published: Published) -> Service:
+    """The shared service among the people all tests share: for tests that make nothing."""
+    return published.service
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def service(published: Published) -> Service:
+    """The shared service among people of the test's own, who have no datasets yet."""
+    return await with_people(published.service)

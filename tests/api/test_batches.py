@@ -7,7 +7,7 @@ import pytest
 
 from app.services.reading.answer_batch import QUESTIONS_PER_BATCH_MAX, WORK_PER_BATCH_MAX
 from app.services.runtime.runtime import Runtime
-from tests.api.conftest import QUESTION, Service
+from tests.api.conftest import QUESTION, Published, Service
 from tests.services.world import World, over_http
 
 LINES = {"Accept": "application/x-ndjson"}
@@ -32,8 +32,13 @@ async def lines_of(service: Service, release: str, body: Any, **more: Any) -> li
 
 
 @pytest.fixture
-async def release(service: Service) -> str:
-    return await service.release(await service.dataset())
+def service(known: Service) -> Service:
+    return known
+
+
+@pytest.fixture
+def release(published: Published) -> str:
+    return published.release
 
 
 async def test_lines_hold_what_the_document_holds_in_the_same_order(service: Service, release: str):

@@ -50,13 +50,13 @@ def is_problem(answer: httpx.Response) -> bool:
     )
 
 
-async def test_every_json_route_refuses_what_is_not_json(service: Service):
+async def test_every_json_route_refuses_what_is_not_json(known: Service):
     headers = {"Content-Type": "application/json"}
     for method, path in JSON_ROUTES:
         for raw, code in RAW:
             if raw == b"{}" and path.endswith("an_x"):
                 continue
-            answer = await service.call("steward", method, path, content=raw, headers=headers)
+            answer = await known.call("steward", method, path, content=raw, headers=headers)
             assert is_problem(answer), answer.text
             assert answer.json()["code"] == code, f"{method} {path} {raw[:30]!r}: {answer.text}"
 
@@ -136,21 +136,21 @@ async def test_a_release_that_makes_no_sense_is_refused_and_charges_nothing(serv
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "ü", "a\x7f"])
-async def test_an_idempotency_key_must_be_short_printable_ascii(service: Service, key: str):
+async def test_an_idempotency_key_must_be_short_printable_ascii(known: Service, key: str):
     headers = {"Idempotency-Key": key.encode()}
-    answer = await service.call("steward", "POST", "/datasets/ds_x/releases", {}, headers=headers)
+    answer = await known.call("steward", "POST", "/datasets/ds_x/releases", {}, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "limit=1.5", "cursor=", "cursor=%00", "cursor=x"])
-async def test_strange_pages_are_refused_not_guessed(service: Service, query: str):
+async def test_strange_pages_are_refused_not_guessed(known: Service, query: str):
     for path in ("/datasets", "/releases", "/analysts"):
-        answer = await service.call("steward", "GET", f"{path}?{query}")
+        answer = await known.call("steward", "GET", f"{path}?{query}")
         assert answer.status_code == 422, f"{path}?{query}: {answer.text}"
 
 
 @pytest.mark.parametrize("garbage", ["%00", "a%20b", "..%2f..", "x" * 65, "%F0%9F%92%A9", "'%20OR%201=1"])
-async def test_garbage_in_an_address_is_a_4xx_problem(service: Service, garbage: str):
+async def test_garbage_in_an_address_is_a_4xx_problem(known: Service, garbage: str):
     for method, path in (
         ("GET", f"/datasets/{garbage}"),
         ("GET", f"/releases/{garbage}"),
@@ -158,14 +158,14 @@ async def test_garbage_in_an_address_is_a_4xx_problem(service: Service, garbage:
         ("DELETE", f"/keys/{garbage}"),
         ("GET", f"/datasets/{garbage}/ledger"),
     ):
-        answer = await service.call("steward", method, path)
+        answer = await known.call("steward", method, path)
         assert answer.status_code in (404, 405, 422), f"{method} {path}: {answer.text}"
         assert is_problem(answer)
 
 
-async def test_a_body_over_the_limit_is_refused_before_it_is_parsed(service: Service):
+async def test_a_body_over_the_limit_is_refused_before_it_is_parsed(known: Service):
     body = json.dumps({**DATASET, "name": "x" * (1024 * 1024)}).encode()
-    answer = await service.call("steward", "POST", "/datasets", content=body)
+    answer = await known.call("steward", "POST", "/datasets", content=body)
     assert (answer.status_code, answer.json()["code"]) == (413, "payload_too_large")
 
 

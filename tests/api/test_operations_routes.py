@@ -6,27 +6,27 @@ from app.api.application import build_api
 from tests.api.conftest import Service
 
 
-async def test_the_service_is_alive_and_ready(service: Service):
-    assert (await service.client.get("/healthz")).json()["status"] == "ok"
-    ready = await service.client.get("/readyz")
+async def test_the_service_is_alive_and_ready(known: Service):
+    assert (await known.client.get("/healthz")).json()["status"] == "ok"
+    ready = await known.client.get("/readyz")
     assert ready.status_code == 200, ready.text
     assert ready.json()["ready"] is True
     assert {"database", "migrations"} <= set(ready.json()["checks"])
 
 
-async def test_metrics_count_requests_and_name_nobody(service: Service):
-    await service.call("ada", "GET", "/me")
-    await service.call("ada", "GET", "/releases/rel_canary")
-    shown = (await service.client.get("/metrics")).text
+async def test_metrics_count_requests_and_name_nobody(own_service: Service):
+    await own_service.call("ada", "GET", "/me")
+    await own_service.call("ada", "GET", "/releases/rel_canary")
+    shown = (await own_service.client.get("/metrics")).text
     assert 'postern_requests_total{method="GET",route="/v1/me",status="200"} 1.0' in shown
     assert "canary" not in shown
-    assert service.people["ada"] not in shown
+    assert own_service.people["ada"] not in shown
     assert "cpu" not in shown
 
 
-async def test_the_description_and_its_page_are_served(service: Service):
-    assert (await service.client.get("/openapi.json")).json()["info"]["title"] == "Postern"
-    assert "swagger" in (await service.client.get("/docs")).text.lower()
+async def test_the_description_and_its_page_are_served(known: Service):
+    assert (await known.client.get("/openapi.json")).json()["info"]["title"] == "Postern"
+    assert "swagger" in (await known.client.get("/docs")).text.lower()
 
 
 async def test_before_it_is_started_the_service_is_unavailable_not_broken():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import MODEL, Service
+from tests.api.conftest import MODEL, Published, Service
 
 TARGET = {"epsilon": 1.0, "delta": 1e-6}
 COLUMNS = {"days": {"type": "real", "lower": 0, "upper": 365}, "visits": {"type": "integer", "lower": 0, "upper": 40}}
@@ -17,9 +17,9 @@ def plan_body(**changes: Any) -> dict[str, Any]:
     return {"model": MODEL, "mechanism": {"kind": "baps", "samples": 50}, "n": 1_000} | changes
 
 
-async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(service: Service):
+async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(known: Service):
     body = plan_body(model=POISSON, columns=COLUMNS, n=50_000)
-    planned = await service.expect(200, "ada", "POST", "/plans", body)
+    planned = await known.expect(200, "ada", "POST", "/plans", body)
     assert set(planned) == {
         "model", "mechanism", "n", "privacy_unit_rows", "parameters", "cost", "vacuous", "accuracy",
         "prior_predictive", "grid_points", "curves", "scores",
@@ -87,15 +87,15 @@ async def test_a_release_stores_the_score_its_plan_named(service: Service):
 
 
 @pytest.mark.parametrize("calibrate", ["samples", "temperature", "trim"])
-async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_take(service: Service, calibrate: str):
+async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_take(known: Service, calibrate: str):
     mechanism = {"kind": "baps", "temperature": 0.01} if calibrate == "samples" else {"kind": "baps", "samples": 3}
     asked = plan_body(model=POISSON, columns=COLUMNS, mechanism=mechanism, calibrate=calibrate, target=TARGET)
-    planned = await service.expect(200, "ada", "POST", "/plans", asked)
+    planned = await known.expect(200, "ada", "POST", "/plans", asked)
     assert planned["target"]["fits"] is True
     assert planned["curves"]["by_samples"]
     assert planned["curves"]["by_epsilon"]
     hopeless = asked | {"n": 2, "target": {"epsilon": 1e-7, "delta": 1e-12}}
-    refused = await service.expect(422, "ada", "POST", "/plans", hopeless)
+    refused = await known.expect(422, "ada", "POST", "/plans", hopeless)
     assert (refused["code"], refused["errors"][0]["field"]) == ("invalid_mechanism", "target.epsilon")
 
 
@@ -119,9 +119,9 @@ async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_t
     ],
 )
 async def test_a_refused_plan_is_flat_and_names_the_field(
-    service: Service, changes: dict[str, Any], code: str, field: str
+    known: Service, changes: dict[str, Any], code: str, field: str
 ):
-    refused = await service.expect(422, "ada", "POST", "/plans", plan_body(**changes))
+    refused = await known.expect(422, "ada", "POST", "/plans", plan_body(**changes))
     assert refused["code"] == code
     assert [each["field"] for each in refused["errors"]] == [field]
 
@@ -177,10 +177,11 @@ async def test_a_vacuous_cap_needs_force(service: Service):
 
 
 @pytest.mark.parametrize("delta", [1, 1.0, 1.5, 1e300])
-async def test_a_delta_of_one_promises_nothing_anywhere(service: Service, delta: float):
+async def test_a_delta_of_one_promises_nothing_anywhere(published: Published, delta: float):
+    service = published.service
     budget = {"epsilon": 1.0, "delta": delta}
     body = {"name": "none", "columns": {"days": COLUMNS["days"]}, "budget": budget, "source": {"kind": "upload"}}
-    where = f"/datasets/{await service.dataset()}/analysts/{service.people['ada']}"
+    where = f"/datasets/{published.dataset}/analysts/{service.people['ada']}"
     asked = [
         ("steward", "POST", "/datasets", body),
         ("steward", "PUT", where, budget),

@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections.abc import AsyncIterator
 
 import httpx
 import numpy as np
@@ -16,6 +15,7 @@ from app.ledger.export import read_header, read_lines
 from app.services.ledger.export_ledger import export_ledger
 from app.services.reading.exports import FORMATS
 from app.services.reading.read_card import card_digest
+from tests.api.conftest import Published
 from tests.api.reading_place import FREE, Place
 from tests.services.export_files import READERS, receipt_inside, values_sha256
 from tests.services.test_every_kind import NETWORK, hospital
@@ -98,10 +98,8 @@ async def test_what_cannot_be_read_names_its_field(place: Place, path: str, stat
 
 
 @pytest.fixture
-async def place(world: World) -> AsyncIterator[Place]:
-    release = await world.published(await world.dataset(), samples=5)
-    async with over_http(world.runtime) as client:
-        yield Place(world, client, release)
+def place(published: Published) -> Place:
+    return Place(published.world, published.service.client, published.release)
 
 
 async def test_readers_read_what_they_hold_and_nobody_else_reads_anything(world: World):

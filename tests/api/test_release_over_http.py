@@ -118,10 +118,10 @@ async def test_lists_come_in_pages_that_lead_to_each_other(service: Service):
     assert sorted(seen) == names
 
 
-async def test_a_plan_costs_nothing_and_says_what_a_release_would_cost(service: Service):
+async def test_a_plan_costs_nothing_and_says_what_a_release_would_cost(known: Service):
     body = {"model": MODEL, "mechanism": {"kind": "baps", "samples": 100, "temperature": 1.0}, "n": 1000}
     for who in ("steward", "ada", "wall", "eve"):
-        plan = await service.expect(200, who, "POST", "/plans", {**body, "delta": 1e-6})
+        plan = await known.expect(200, who, "POST", "/plans", {**body, "delta": 1e-6})
         assert 6.5 < plan["cost"]["epsilon"] < 6.7
         assert abs(plan["cost"]["pure_epsilon"] - 586.5) < 0.1  # half a cell inside the 588.9 of the trim
 

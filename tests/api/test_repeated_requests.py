@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import insert, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.api.application import build_api
@@ -38,25 +38,26 @@ def release_body(samples: int) -> dict[str, Any]:
     return {"model": MODEL, "mechanism": {"kind": "baps", "samples": samples, "temperature": 1.0}}
 
 
-async def calls(service: Service) -> dict[str, Call]:
+KINDS = ["dataset", "release", "analyst", "key", "access"]
+
+
+async def calls(service: Service, kinds: list[str] = KINDS) -> dict[str, Call]:
+    """One call of each kind that is wanted; drawing a release takes longer than everything else."""
     dataset = await service.dataset()
-    release = await service.release(dataset)
-    ada = service.people["ada"]
     by = await service.expect(201, "steward", "POST", "/analysts", {"name": "of the steward"})
-    await service.expect(200, "steward", "PUT", f"/datasets/{dataset}/analysts/{ada}", {"epsilon": 15, "delta": 1e-6})
-    ledger = f"/datasets/{dataset}/ledger"
-    return {
+    keys = f"/analysts/{by['id']}/keys"
+    every = {
         "dataset": Call("steward", "/datasets", dataset_body("a"), dataset_body("b"), "/datasets"),
         "release": Call("steward", f"/datasets/{dataset}/releases", release_body(3), release_body(4), "/releases"),
         "analyst": Call("steward", "/analysts", {"name": "x"}, {"name": "y"}, "/analysts"),
-        "key": Call(
-            "steward", f"/analysts/{by['id']}/keys", {"label": "x"}, {"label": "y"}, f"/analysts/{by['id']}/keys"
-        ),
-        "access": Call("ada", f"/releases/{release}/access", {"samples": 3}, {"samples": 4}, ledger),
+        "key": Call("steward", keys, {"label": "x"}, {"label": "y"}, keys),
     }
-
-
-KINDS = ["dataset", "release", "analyst", "key", "access"]
+    if "access" in kinds:
+        release, cap = await service.release(dataset), {"epsilon": 15, "delta": 1e-6}
+        await service.expect(200, "steward", "PUT", f"/datasets/{dataset}/analysts/{service.people['ada']}", cap)
+        ledger = f"/datasets/{dataset}/ledger"
+        every["access"] = Call("ada", f"/releases/{release}/access", {"samples": 3}, {"samples": 4}, ledger)
+    return {kind: call for kind, call in every.items() if kind in kinds}
 
 
 async def post(service: Service, call: Call, body: dict[str, Any], key: str = "once") -> httpx.Response:
@@ -73,7 +74,7 @@ def told(answer: httpx.Response) -> tuple[int, bytes, str | None, str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_repetition_is_told_the_same_bytes_and_does_nothing(service: Service, kind: str):
-    call = (await calls(service))[kind]
+    call = (await calls(service, [kind]))[kind]
     before = await count(service, call)
     first = await post(service, call, call.body)
     assert first.status_code in (200, 201, 202), first.text
@@ -91,21 +92,20 @@ async def test_a_repetition_is_told_the_same_bytes_and_does_nothing(service: Ser
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_another_body_or_another_route_under_the_same_key_is_a_conflict(service: Service, kind: str):
-    every = await calls(service)
+    every = await calls(service, [each for each in KINDS if (each == "access") == (kind == "access")])
     call = every[kind]
     assert (await post(service, call, call.body)).status_code in (200, 201, 202)
     made = await count(service, call)
     others = [(call, call.other)] + [(other, other.body) for name, other in every.items() if name != kind]
     for other, body in others:
-        if other.who == call.who:
-            refused = await post(service, other, body)
-            assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_conflict"), other
+        refused = await post(service, other, body)
+        assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_conflict"), other
     assert await count(service, call) == made
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_of_simultaneous_first_requests_one_does_the_work(service: Service, kind: str):
-    call = (await calls(service))[kind]
+    call = (await calls(service, [kind]))[kind]
     before = await count(service, call)
     answers = await asyncio.gather(*(post(service, call, call.body) for _ in range(8)))
     assert len({told(answer) for answer in answers}) == 1
@@ -132,23 +132,23 @@ async def test_a_refused_request_leaves_its_key_free(service: Service):
 
 async def test_a_repetition_is_answered_when_the_work_could_no_longer_be_done(service: Service):
     """The expiry lies in the past by then, and the name is taken by the first request itself."""
-    call = (await calls(service))["dataset"]
+    call = (await calls(service, ["dataset"]))["dataset"]
     first = await post(service, call, call.body)
     assert (await service.call("steward", "POST", "/datasets", call.body)).json()["code"] == "name_taken"
     assert told(await post(service, call, call.body)) == told(first)
 
 
-async def test_an_expired_key_is_new_again_swept_or_not(service: Service):
-    call = (await calls(service))["analyst"]
-    first = await post(service, call, call.body)
-    runtime = service.app.state.runtime
+async def test_an_expired_key_is_new_again_swept_or_not(own_service: Service):
+    call = (await calls(own_service, ["analyst"]))["analyst"]
+    first = await post(own_service, call, call.body)
+    runtime = own_service.app.state.runtime
     for sweep in (False, True):
         async with runtime.database.write() as connection:
             await _age(connection, DAY_US)
         if sweep:
             assert await forget_expired(runtime) == 1
             assert await forget_expired(runtime) == 0
-        later = await post(service, call, call.other)
+        later = await post(own_service, call, call.other)
         assert later.status_code == 201
         assert "idempotent-replayed" not in later.headers
         assert later.json()["id"] != first.json()["id"]
@@ -158,8 +158,9 @@ async def _age(connection: AsyncConnection, by_us: int) -> None:
     await connection.execute(update(idempotency_keys).values(created_us=idempotency_keys.c.created_us - by_us))
 
 
-async def test_a_thousand_expired_keys_are_swept_in_bounded_batches(service: Service):
-    runtime = service.app.state.runtime
+async def test_a_thousand_expired_keys_are_swept_in_bounded_batches(own_service: Service):
+    """Also by the plan PostgreSQL takes for a small table it has no statistics of: one row after the other."""
+    runtime = own_service.app.state.runtime
     rows = [
         {"principal_id": "an_x", "key_digest": number.to_bytes(32, "big"), "route": "r", "input_hash": b"h" * 32}
         for number in range(2 * SWEEP_MAX + 1)
@@ -167,6 +168,9 @@ async def test_a_thousand_expired_keys_are_swept_in_bounded_batches(service: Ser
     async with runtime.database.write() as connection:
         await connection.execute(insert(idempotency_keys), [row | {"created_us": 5} for row in rows])
     async with runtime.database.write() as connection:
+        if connection.dialect.name == "postgresql":
+            for means in ("hashjoin", "mergejoin", "hashagg", "material", "memoize", "sort"):
+                await connection.execute(text(f"SET LOCAL enable_{means} = off"))
         assert await forget_keys(connection, 5) == SWEEP_MAX
     assert await forget_expired(runtime) == SWEEP_MAX + 1
 

@@ -21,6 +21,7 @@ from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import watch_rights
 from tests.api.streamed_call import StreamedCall, watched_loop
 from tests.api.test_batches import FREE_SAMPLES, near_the_limit
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import QUESTION, Person, World, over_http
 
 LINES = "application/x-ndjson"
@@ -44,8 +45,8 @@ def application(runtime: Runtime, body_bytes_max: int = 32 * 1024**2) -> ASGIApp
     return app
 
 
-@pytest.fixture(autouse=True)
-def like_a_server() -> Iterator[None]:
+@pytest.fixture
+def _like_a_server() -> Iterator[None]:
     """The collector does not look through all that the tests have imported, as it does not in a server."""
     spare_the_collector()
     yield
@@ -117,6 +118,7 @@ async def test_a_stream_ends_with_the_right_to_its_samples(world: World):
     await watching
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("accept", [LINES, "application/json"])
 async def test_work_for_a_caller_who_left_stops(world: World, accept: str):
     release = await world.published(await world.dataset(), mechanism=FREE_SAMPLES)
@@ -135,6 +137,7 @@ async def test_work_for_a_caller_who_left_stops(world: World, accept: str):
     assert len(call.lines) < len(queries)
 
 
+@POSTGRES_DEEP
 async def test_a_caller_who_does_not_read_is_not_answered_ahead(world: World):
     """What waits to be sent is one piece; nothing else is prepared until it is taken."""
     release = await world.published(await world.dataset(), mechanism=FREE_SAMPLES)
@@ -147,14 +150,16 @@ async def test_a_caller_who_does_not_read_is_not_answered_ahead(world: World):
     assert (await call.finish())[-1]["answers"] == 5_000
 
 
-@pytest.mark.slow
-async def test_a_hundred_thousand_questions_stream_in_bounded_memory_beside_other_callers(
-    world: World, record_property: Any
+@pytest.mark.parametrize("count", [20_000, pytest.param(QUESTIONS_PER_STREAM_MAX, marks=pytest.mark.deep)])
+@POSTGRES_DEEP
+@pytest.mark.usefixtures("_like_a_server")
+async def test_tens_of_thousands_of_questions_stream_in_bounded_memory_beside_other_callers(
+    world: World, count: int, record_property: Any
 ):
     dataset = await world.dataset()
     release = await world.published(dataset, mechanism=FREE_SAMPLES)
     wall = await board(world, dataset)
-    body = batch_of(QUESTIONS_PER_STREAM_MAX)
+    body = batch_of(count)
     path, app = f"/v1/releases/{release}/queries", application(world.runtime)
     before, grown, waits = resident_mib(), [0.0], [0.0]
     async with watched_loop() as lag, over_http(world.runtime) as client:
@@ -171,13 +176,15 @@ async def test_a_hundred_thousand_questions_stream_in_bounded_memory_beside_othe
     record_property("worst_lag_ms", lag.worst_s * 1000)
     record_property("worst_wait_ms", max(waits) * 1000)
     record_property("grown_mib", max(grown))
-    assert sum(piece.count(b"\n") for piece in call.pieces) == QUESTIONS_PER_STREAM_MAX + 1
-    assert json.loads(call.pieces[-1].splitlines()[-1])["answers"] == QUESTIONS_PER_STREAM_MAX
+    assert sum(piece.count(b"\n") for piece in call.pieces) == count + 1
+    assert json.loads(call.pieces[-1].splitlines()[-1])["answers"] == count
     assert max(grown) < 8 * len(body) / 1024**2
     assert lag.worst_s < LAG_S_MAX
     assert sorted(waits)[len(waits) // 2] < LAG_S_MAX
 
 
+@POSTGRES_DEEP
+@pytest.mark.usefixtures("_like_a_server")
 async def test_a_hostile_batch_keeps_nobody_waiting(world: World, record_property: Any):
     """As many large questions as a document takes, from two readers; a third asks small and large ones meanwhile."""
     dataset = await world.dataset()
@@ -209,6 +216,7 @@ async def test_a_hostile_batch_keeps_nobody_waiting(world: World, record_propert
     assert max(waits) < 5.0
 
 
+@POSTGRES_DEEP
 async def test_one_reader_s_line_has_an_end_and_others_do_not_stand_in_it(world: World):
     dataset = await world.dataset()
     release = await world.published(dataset, mechanism=FREE_SAMPLES)
@@ -231,6 +239,8 @@ async def test_one_reader_s_line_has_an_end_and_others_do_not_stand_in_it(world:
     assert len(world.runtime.answers) == 0
 
 
+@POSTGRES_DEEP
+@pytest.mark.usefixtures("_like_a_server")
 async def test_a_question_that_takes_long_to_read_does_not_hold_up_the_loop(world: World, record_property: Any):
     """A hundred actions of a thousand characters: a fifth of a second to compile."""
     release = await world.published(await world.dataset())

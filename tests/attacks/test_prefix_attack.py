@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+import redis as client_library
 from starlette.routing import Route
 
 from app.api.application import build_api
@@ -166,7 +167,9 @@ async def twin(
         # A tick long enough for a busy machine: both twins publish at the first.
         settings = settings_for(replace(backend, database_url=url), place, publication_tick_s=2.0)
         async with services(settings, clock=lambda: NOW_US, random_bytes=coins(number)) as runtime:
-            await runtime.cache.clear()
+            if backend.redis_url is not None:
+                with client_library.Redis.from_url(backend.redis_url) as client:
+                    client.flushdb()  # twins share the server, and would share samples
             await world.on(runtime).work()
             await set_rights(world.on(runtime), cast)
             yield runtime

@@ -1,73 +1,30 @@
 """The command line: quick to start, plain in its errors, and enough to get going."""
 
-import io
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from app.cli.serve import base_url, paste_commands
-from app.main import cli
+from tests.cli.console import ROOT, Postern, environment
 from tests.servers.postgres import PostgresServer
 
-ROOT = Path(__file__).parents[2]
 TOKEN = re.compile(r"pstn_[a-z2-7]{16}_[A-Za-z0-9_-]{43}")
 MODEL = {"family": "bernoulli", "column": "cured", "prior": {"alpha": 1, "beta": 1}, "trim": 0.05}
 PLAN = {"model": MODEL, "mechanism": {"kind": "baps", "samples": 100, "temperature": 1.0}, "n": 1000, "delta": 1e-6}
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-
-Postern = Callable[..., Ran]
-
-
-@pytest.fixture
-def postern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Postern:
-    """The console script in this process: a fresh interpreter for each command would cost seconds."""
-    for name in [name for name in os.environ if name.startswith("POSTERN_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("POSTERN_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments: str, stdin: str = "", **variables: str) -> Ran:
-        with monkeypatch.context() as patched:
-            for name, value in variables.items():
-                patched.setenv(name, value)
-            patched.setattr(sys, "stdin", io.StringIO(stdin))
-            patched.setattr(sys, "argv", ["postern", *arguments])
-            with pytest.raises(SystemExit) as left:
-                cli()
-        out, err = capsys.readouterr()
-        code = left.value.code
-        return Ran(code if isinstance(code, int) else int(code is not None), out, err)
-
-    return invoke
-
-
-def environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("POSTERN_")}
-    return {**kept, "PYTHONPATH": str(ROOT), "POSTERN_DATA_DIR": str(folder)}
-
-
-def test_help_comes_without_loading_numerics(tmp_path: Path):
+def test_help_comes_without_loading_numerics(tmp_path: Path, bytecode: Path | None):
     script = (
         "import sys; sys.argv = ['postern', '--help']; import atexit; from app.main import cli;"
         "atexit.register(lambda: print([m for m in ('numpy', 'fastapi', 'sqlalchemy', 'duckdb') if m in sys.modules]));"
         "cli()"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script], env=environment(tmp_path), capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=environment(tmp_path, bytecode), capture_output=True, text=True, check=True
     )
     assert ran.stdout.endswith("[]\n")
     for name in ("serve", "worker", "migrate", "keys", "plan", "release", "query", "ledger", "doctor", "openapi"):

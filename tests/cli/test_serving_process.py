@@ -15,17 +15,17 @@ import pytest
 from app.cli.main import run
 from app.cli.wiring import Wiring
 from app.main import running
-from tests.cli.test_command_line import environment
+from tests.cli.console import environment
 
 
 class Served:
     """`postern serve` in a process of its own, on a free port."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        self.log = (folder / "serve.err").open("w+")
+    def __init__(self, folder: Path, bytecode: Path | None, *arguments: str) -> None:
+        self.log = (folder / "serve.err").open("a+")
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from app.main import cli; cli()", "serve", "--port", "0", *arguments],
-            env=environment(folder),
+            env=environment(folder, bytecode),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=self.log,
@@ -71,31 +71,42 @@ def postern_says(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[i
     return int(left.value.code or 0), json.loads(out) if out else err.strip()
 
 
-def test_the_demo_prints_commands_that_work_and_starting_again_changes_nothing(tmp_path: Path):
-    answers = []
-    for _ in range(2):
-        served = Served(tmp_path, "--demo")
-        try:
-            me, query, card = [ask(line) for line in served.pasted()]
-        finally:
-            code = served.stop()
-        assert code in (0, -signal.SIGTERM)
-        assert me["role"] == "analyst"
-        assert me["accesses"] == [{"release": query["release"], "samples": query["samples"]}]
-        assert card["release"] == query["release"]
-        answers.append((query, card))
-    assert answers[0] == answers[1]
-    logged = (tmp_path / "serve.err").read_text()
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory, bytecode: Path | None) -> tuple[Path, list[Any]]:
+    """The folder of a demo that ran and was stopped, and what its three commands answered."""
+    folder = tmp_path_factory.mktemp("demo")
+    served = Served(folder, bytecode, "--demo")
+    try:
+        answers = [ask(line) for line in served.pasted()]
+    finally:
+        code = served.stop()
+    assert code in (0, -signal.SIGTERM)
+    return folder, answers
+
+
+def test_the_demo_prints_commands_that_work(demo: tuple[Path, list[Any]]):
+    folder, (me, query, card) = demo
+    assert me["role"] == "analyst"
+    assert me["accesses"] == [{"release": query["release"], "samples": query["samples"]}]
+    assert card["release"] == query["release"]
+    logged = (folder / "serve.err").read_text()
     assert "Traceback" not in logged
     assert "pstn_" not in logged
 
 
-def test_two_workers_answer_alike_also_to_the_command_line_and_stop_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_starting_again_changes_nothing_and_two_workers_answer_alike_also_to_the_command_line(
+    demo: tuple[Path, list[Any]],
+    tmp_path: Path,
+    bytecode: Path | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
-    served = Served(tmp_path, "--demo", "--workers", "2")
+    folder, before = demo
+    served = Served(folder, bytecode, "--demo", "--workers", "2")
     try:
-        _, query, _ = served.pasted()
+        pasted = served.pasted()
+        assert [ask(line) for line in pasted] == before
+        query = pasted[1]
         answers = {json.dumps(ask(query)) for _ in range(8)}
         assert len(answers) == 1
         url, token = re.search(r"http://[^/]*", query), re.search(r"pstn_\S{60}", query)
@@ -114,3 +125,6 @@ def test_two_workers_answer_alike_also_to_the_command_line_and_stop_together(
     finally:
         code = served.stop()
     assert code in (0, -signal.SIGTERM)
+    logged = (folder / "serve.err").read_text()
+    assert "Traceback" not in logged
+    assert "pstn_" not in logged

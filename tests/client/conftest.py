@@ -23,7 +23,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, bytecode: Path) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, bytecode: Path | None) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("client")
     shutil.copyfile(migrated_file, folder / "postern.db")
     with served_place(folder, f"sqlite:///{folder / 'postern.db'}", bytecode) as started:

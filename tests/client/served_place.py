@@ -56,7 +56,7 @@ def csv_bytes() -> bytes:
 
 
 @contextmanager
-def served_place(folder: Path, database: str, bytecode: Path) -> Iterator[Place]:
+def served_place(folder: Path, database: str, bytecode: Path | None) -> Iterator[Place]:
     backend = Backend("sqlite", database, None)
     key = asyncio.run(_steward_key(backend, folder))
     server = ServingProcess(environment_for(backend, folder, bytecode, PUBLICATION_TICK_S="0.01", LOG_LEVEL="warning"))

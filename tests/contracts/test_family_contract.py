@@ -5,7 +5,7 @@ A family without a line in `family_cases.CASES` fails here: the contract is what
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import mpmath
@@ -24,6 +24,7 @@ from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidModel
 from tests.core.families.family_cases import CASES, PRIORS, build, log_prior, priors_of, record_value, with_steps
 from tests.core.families.neighbouring_pairs import pure_range, reachable_pairs, renyi_curve, widest_pairs
+from tests.deep import deep_unless
 
 TIGHTNESS = 1.05
 SETTINGS = ((4, 1, 1.0), (2, 2, 0.3))
@@ -48,7 +49,17 @@ def test_every_registered_family_has_a_case_and_every_named_prior_is_tried() -> 
 @every_family
 def test_charged_curve_covers_all_neighbours_and_is_within_five_percent_of_them(family: str) -> None:
     """Brute force from the definition, every dataset and every replacement of one person's rows, both directions."""
-    for (prior, trim), (people, unit_rows, temperature) in itertools.product(variants(family), SETTINGS):
+    check_charges(family, zip(variants(family), itertools.cycle(SETTINGS), strict=False))
+
+
+@pytest.mark.deep
+@every_family
+def test_charged_curve_covers_all_neighbours_for_every_prior_and_trim_in_every_setting(family: str) -> None:
+    check_charges(family, itertools.product(variants(family), SETTINGS))
+
+
+def check_charges(family: str, tried: Iterable[tuple[tuple[Any, Any], tuple[int, int, float]]]) -> None:
+    for (prior, trim), (people, unit_rows, temperature) in tried:
         model = build(family, prior, trim)
         if unit_rows > 1 and model.statistic.steps > 2:
             model = with_steps(model, 2)
@@ -63,12 +74,22 @@ def test_charged_curve_covers_all_neighbours_and_is_within_five_percent_of_them(
         assert charged.cost.pure >= widest
 
 
-@every_family
-@pytest.mark.parametrize(("people", "steps", "temperature"), [(70, 30, 1.0), (60, 70, 1.0), (200, 8, 0.5)])
+def in_turn(settings: list[Any], one_in: int) -> Callable[[str, Any], bool]:
+    """One setting in so many for every family, others for the next family."""
+    return lambda family, setting: (sorted(FAMILIES).index(family) + settings.index(setting)) % one_in == 0
+
+
+LARGE = [(70, 30, 1.0), (60, 70, 1.0), (200, 8, 0.5)]
+SMALL = [(1, 4, 0.3), (5, 4, 1.0), (12, 10, 0.05), (30, 20, 0.4)]
+"""(people, steps of the lattice, temperature)."""
+
+
+@pytest.mark.parametrize(("family", "setting"), deep_unless(in_turn(LARGE, 3), sorted(FAMILIES), LARGE))
 def test_charged_curve_covers_neighbours_on_lattices_too_large_to_visit(
-    family: str, people: int, steps: int, temperature: float
+    family: str, setting: tuple[int, int, float]
 ) -> None:
     """Where the curvature is certified instead of pairs visited: covered, and within five percent at every order."""
+    people, steps, temperature = setting
     if family == "bernoulli":
         people, steps = people * 20, 1
     model = with_steps(build(family, priors_of(family)[0]), steps)
@@ -81,12 +102,12 @@ def test_charged_curve_covers_neighbours_on_lattices_too_large_to_visit(
     assert ratio.max() <= TIGHTNESS
 
 
-@every_family
-@pytest.mark.parametrize(("people", "steps", "temperature"), [(1, 4, 0.3), (5, 4, 1.0), (12, 10, 0.05), (30, 20, 0.4)])
+@pytest.mark.parametrize(("family", "setting"), deep_unless(in_turn(SMALL, 2), sorted(FAMILIES), SMALL))
 def test_kernel_of_the_curvature_covers_all_neighbours_within_five_percent(
-    family: str, people: int, steps: int, temperature: float
+    family: str, setting: tuple[int, int, float]
 ) -> None:
     """The road for large datasets, forced on small ones: every prior, every trim, every order."""
+    people, steps, temperature = setting
     steps = 1 if family == "bernoulli" else steps
     stride = 4 if people == 30 else 1
     for prior, trim in itertools.islice(variants(family), people % 2, None, stride):
@@ -168,21 +189,26 @@ def test_table_has_the_moments_and_quantiles_of_the_continuous_posterior(
     The uniform share γ is taken off: one draw in 2²⁴, but it would be the larger part of the variance at large n.
     """
     chosen = [(prior, None) for prior in (*priors_of(family)[:2], None)] if typical else list(variants(family))
-    for (prior, trim), place in itertools.product(chosen, (0.0, 0.2, 0.6, 1.0)):
-        model = build(family, prior, trim, typical=typical)
-        grid = model.grid(people, 1.0)
+    for prior, trim in chosen:
+        check_table(build(family, prior, trim, typical=typical), people, (prior, trim))
+
+
+def check_table(model: Model, people: int, what: tuple[Any, Any]) -> None:
+    grid = model.grid(people, 1.0)
+    constants, posterior = model.constants(grid), Continuous(model)
+    order = np.argsort(grid.theta)
+    theta = grid.theta[order]
+    for place in (0.0, 0.2, 0.6, 1.0):
         total = inner_total(model, grid.mean, people, place)
-        weights = integer_weights(model.constants(grid), ExactStatistic(total, people))
-        order = np.argsort(grid.theta)
-        theta = grid.theta[order]
+        weights = integer_weights(constants, ExactStatistic(total, people))
         masses = np.array([weight / 2**128 for weight in weights])[order]
         masses = (masses - UNIFORM_SHARE / grid.size) / (1 - UNIFORM_SHARE)
-        nodes, exact = continuous(model, total, people)
+        nodes, exact = posterior.nodes, posterior.masses(total, people)
         mean, wide_mean = masses @ theta, exact @ nodes
         sd, wide_sd = (math.sqrt(m @ (x - c) ** 2) for m, x, c in ((masses, theta, mean), (exact, nodes, wide_mean)))
         spacing = np.diff(theta)[np.clip(np.searchsorted(theta, wide_mean) - 1, 0, grid.size - 2)]
         piled = wide_sd < 2 * spacing
-        where = (prior, trim, place)
+        where = (*what, place)
         assert abs(mean - wide_mean) <= (spacing if piled else 0.008 * wide_sd), where
         assert piled or abs(sd / wide_sd - 1) <= 0.008, where
         ends = (model.spacing.forward(end) for end in (model.parameter.lower, model.parameter.upper))
@@ -199,22 +225,28 @@ def inner_total(model: Model, mean: NDArray[np.float64], people: int, place: flo
     return round(people * (low + place * (high - low)))
 
 
-def continuous(model: Model, total: int, people: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+class Continuous:
     """Nodes and masses of the trimmed posterior: 8-point Gauss–Legendre on 2,000 panels, even in θ or in log θ."""
-    case = CASES[model.family]
-    x, w = np.polynomial.legendre.leggauss(8)
-    lower, upper = model.parameter.lower, model.parameter.upper
-    even = lower <= 0 or case.support == "probability"
-    edges = np.linspace(lower, upper, 2_001) if even else np.geomspace(lower, upper, 2_001)
-    half = np.diff(edges) / 2
-    theta = ((edges[:-1] + half)[:, None] + half[:, None] * x).ravel()
-    wide = theta.astype(np.longdouble)
-    zero, one = record_value(model, 0), record_value(model, 1)
-    at_zero = case.log_density(zero, wide, np.log)
-    slope = case.log_density(one, wide, np.log) - at_zero
-    log_w = log_prior(case, model.prior.as_json(), wide, np.log) + people * at_zero + total * slope
-    mass = np.exp(log_w - log_w.max()).astype(np.float64) * (half[:, None] * w).ravel()
-    return theta, mass / mass.sum()
+
+    def __init__(self, model: Model) -> None:
+        case = CASES[model.family]
+        x, w = np.polynomial.legendre.leggauss(8)
+        lower, upper = model.parameter.lower, model.parameter.upper
+        even = lower <= 0 or case.support == "probability"
+        edges = np.linspace(lower, upper, 2_001) if even else np.geomspace(lower, upper, 2_001)
+        half = np.diff(edges) / 2
+        self.nodes = ((edges[:-1] + half)[:, None] + half[:, None] * x).ravel()
+        self._weights = (half[:, None] * w).ravel()
+        wide = self.nodes.astype(np.longdouble)
+        zero, one = record_value(model, 0), record_value(model, 1)
+        self._at_zero = case.log_density(zero, wide, np.log)
+        self._slope = case.log_density(one, wide, np.log) - self._at_zero
+        self._log_prior = log_prior(case, model.prior.as_json(), wide, np.log)
+
+    def masses(self, total: int, people: int) -> NDArray[np.float64]:
+        log_w = self._log_prior + people * self._at_zero + total * self._slope
+        mass = np.exp(log_w - log_w.max()).astype(np.float64) * self._weights
+        return np.asarray(mass / mass.sum())
 
 
 @every_family

@@ -13,6 +13,7 @@ from app.core.kinds.one_parameter.accuracy import expected_accuracy
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
+from tests.deep import deep
 
 trims = st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.4])
 priors = st.sampled_from([(1.0, 1.0), (0.5, 0.5), (5.0, 2.0), (30.0, 40.0)])
@@ -25,44 +26,58 @@ def curve(prior: tuple[float, float], trim: float, people: int, rows: int, tempe
     return np.array(posterior_draw_cost(bernoulli("x", *prior, trim), people, rows, temperature).cost.curve)
 
 
-@settings(max_examples=40)
-@given(priors, trims, temperatures, st.integers(16, 120))
-def test_more_people_never_cost_more_at_the_orders_that_matter_for_many_samples(
-    prior: tuple[float, float], trim: float, temperature: float, people: int
-) -> None:
+some_or_many = pytest.mark.parametrize("examples", [12, deep(200)])
+
+
+@some_or_many
+def test_more_people_never_cost_more_at_the_orders_that_matter_for_many_samples(examples: int) -> None:
     """At orders far above the number of people it is otherwise: more records let a posterior reach further out."""
-    fewer, more = (curve(prior, trim, n, 1, temperature) for n in (people, 2 * people))
-    low = [i for i, order in enumerate(ORDERS) if order <= people / 8]
-    assert (more[low] <= fewer[low] * (1 + GRID_CHANGE)).all()
+
+    @settings(max_examples=examples)
+    @given(priors, trims, temperatures, st.integers(16, 120))
+    def check(prior: tuple[float, float], trim: float, temperature: float, people: int) -> None:
+        fewer, more = (curve(prior, trim, n, 1, temperature) for n in (people, 2 * people))
+        low = [i for i, order in enumerate(ORDERS) if order <= people / 8]
+        assert (more[low] <= fewer[low] * (1 + GRID_CHANGE)).all()
+
+    check()
 
 
-@settings(max_examples=40)
-@given(priors, temperatures, st.integers(1, 200), st.tuples(trims, trims).filter(lambda pair: pair[0] < pair[1]))
-def test_a_wider_trim_never_costs_more(
-    prior: tuple[float, float], temperature: float, people: int, pair: tuple[float, float]
-) -> None:
-    narrow, wide = (curve(prior, trim, people, 1, temperature) for trim in pair)
-    assert (wide <= narrow * (1 + GRID_CHANGE)).all()
+@some_or_many
+def test_a_wider_trim_never_costs_more(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(priors, temperatures, st.integers(1, 200), st.tuples(trims, trims).filter(lambda pair: pair[0] < pair[1]))
+    def check(prior: tuple[float, float], temperature: float, people: int, pair: tuple[float, float]) -> None:
+        narrow, wide = (curve(prior, trim, people, 1, temperature) for trim in pair)
+        assert (wide <= narrow * (1 + GRID_CHANGE)).all()
+
+    check()
 
 
-@settings(max_examples=40)
-@given(priors, trims, st.integers(1, 200), st.sampled_from([(1.0, 0.7), (0.7, 0.3), (0.3, 0.1), (1.0, 0.01)]))
-def test_a_lower_temperature_never_costs_more(
-    prior: tuple[float, float], trim: float, people: int, pair: tuple[float, float]
-) -> None:
-    warm, cool = (curve(prior, trim, people, 1, temperature) for temperature in pair)
-    assert (cool <= warm * (1 + GRID_CHANGE)).all()
+@some_or_many
+def test_a_lower_temperature_never_costs_more(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(priors, trims, st.integers(1, 200), st.sampled_from([(1.0, 0.7), (0.7, 0.3), (0.3, 0.1), (1.0, 0.01)]))
+    def check(prior: tuple[float, float], trim: float, people: int, pair: tuple[float, float]) -> None:
+        warm, cool = (curve(prior, trim, people, 1, temperature) for temperature in pair)
+        assert (cool <= warm * (1 + GRID_CHANGE)).all()
+
+    check()
 
 
-@settings(max_examples=25)
-@given(priors, trims, temperatures, st.integers(1, 8))
-def test_more_rows_a_person_cost_more(prior: tuple[float, float], trim: float, temperature: float, people: int) -> None:
-    one, two, three = (curve(prior, trim, people, rows, temperature) for rows in (1, 2, 3))
-    assert (one <= two * (1 + GRID_CHANGE)).all()
-    assert (two <= three * (1 + GRID_CHANGE)).all()
+@pytest.mark.parametrize("examples", [8, deep(100)])
+def test_more_rows_a_person_cost_more(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(priors, trims, temperatures, st.integers(1, 8))
+    def check(prior: tuple[float, float], trim: float, temperature: float, people: int) -> None:
+        one, two, three = (curve(prior, trim, people, rows, temperature) for rows in (1, 2, 3))
+        assert (one <= two * (1 + GRID_CHANGE)).all()
+        assert (two <= three * (1 + GRID_CHANGE)).all()
+
+    check()
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("rows", [1, 2, deep(3)])
 def test_the_guarantee_gets_cheaper_with_people_at_every_scale(rows: int) -> None:
     epsilons = [Baps(100).cost(bernoulli("x"), 10**power, rows).total.epsilon(1e-6) for power in range(1, 8)]
     assert epsilons == sorted(epsilons, reverse=True)

@@ -11,6 +11,7 @@ from app.core.privacy import ORDERS
 from app.core.privacy.curvature import Ceiling, curvature_ceiling
 from app.core.privacy.kernel import _POWERS, _Hats, _suprema, kernel_supremum
 from tests.core.families.family_cases import build, priors_of, with_steps
+from tests.deep import deep
 
 Long = NDArray[np.longdouble]
 
@@ -33,8 +34,9 @@ def variances(grid: PublicGrid, rows: int, t: Long) -> Long:
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize(("people", "temperature"), [(1, 1.0), (9, 0.2), (150, 0.6)])
+@pytest.mark.parametrize("places", [300, deep(5_000)])
 def test_the_ceiling_lies_above_every_variance_and_within_two_percent_where_it_counts(
-    family: str, people: int, temperature: float
+    family: str, people: int, temperature: float, places: int
 ) -> None:
     for prior in priors_of(family)[:3]:
         model = with_steps(build(family, prior), 1 if family == "bernoulli" else 12)
@@ -42,8 +44,8 @@ def test_the_ceiling_lies_above_every_variance_and_within_two_percent_where_it_c
         ceiling = curvature_ceiling(grid, people, (-40.0 * step, (people + 40.0) * step))
         assert ceiling is not None
         generator = np.random.default_rng(3)
-        cell = generator.integers(len(ceiling.left), size=1_500)
-        share = generator.choice([0.0, 0.5, 1.0, generator.uniform()], size=1_500)
+        cell = generator.integers(len(ceiling.left), size=places)
+        share = generator.choice([0.0, 0.5, 1.0, generator.uniform()], size=places)
         t = ceiling.nodes[cell] + share * (ceiling.nodes[cell + 1] - ceiling.nodes[cell])
         line = ceiling.left[cell] + share * (ceiling.right[cell] - ceiling.left[cell])
         exact = variances(grid, people, t.astype(np.longdouble))

@@ -59,8 +59,11 @@ class Place:
         return done.stdout
 
 
-def place_environment(folder: Path, **more: str) -> dict[str, str]:
+def place_environment(folder: Path, bytecode: Path, **more: str) -> dict[str, str]:
+    """Compiled modules are kept, if need be away from the sources: every command would compile them all again."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    if kept.pop("PYTHONDONTWRITEBYTECODE", None):
+        kept["PYTHONPYCACHEPREFIX"] = str(bytecode)
     port = str(free_port())
     return {
         **kept,
@@ -98,14 +101,14 @@ def wait_until_ready(url: str) -> None:
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path) -> Place:
-    return Place(place_environment(tmp_path))
+def nowhere(tmp_path: Path, bytecode: Path) -> Place:
+    return Place(place_environment(tmp_path, bytecode))
 
 
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def embedded(tmp_path_factory: pytest.TempPathFactory, bytecode: Path) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("embedded")
-    environment = place_environment(folder)
+    environment = place_environment(folder, bytecode)
     with started(environment, folder, "serve"):
         wait_until_ready(environment["POSTERN_URL"])
         yield Place(environment)
@@ -117,11 +120,12 @@ def production(
     postgres_server: PostgresServer,
     redis_server: ValkeyServer,
     migrated_template: str,
+    bytecode: Path,
 ) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("production")
     name = postgres_server.create_database(template=migrated_template)
     environment = place_environment(
-        folder, POSTERN_DATABASE_URL=postgres_server.url(name), POSTERN_REDIS_URL=redis_server.url
+        folder, bytecode, POSTERN_DATABASE_URL=postgres_server.url(name), POSTERN_REDIS_URL=redis_server.url
     )
     with ExitStack() as stack:
         stack.callback(postgres_server.drop_database, name)

@@ -1,5 +1,7 @@
 """Fixtures that start real processes, for every folder of tests that needs them."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,14 +15,17 @@ StartWorker = Callable[..., PosternProcess]
 
 
 @pytest.fixture(scope="session")
-def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all workers of a parallel run: their base folders lie side by side."""
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """Where processes keep compiled modules: None is beside the modules, as this process does if it may. Else one folder
+    for all workers of a parallel run, whose base folders lie side by side."""
+    if not sys.dont_write_bytecode and os.access(Path(pytest.__file__).parent, os.W_OK):
+        return None
     base = tmp_path_factory.getbasetemp()
     return (base.parent if base.name.startswith("popen-") else base) / "bytecode"
 
 
 @pytest.fixture
-def serve(backend: Backend, tmp_path: Path, bytecode: Path) -> Iterator[Start]:
+def serve(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator[Start]:
     """`serve(2, LEASE_S="5")` starts that many processes on the test's backend and data folder; all are stopped."""
     started: list[ServingProcess] = []
 
@@ -36,7 +41,7 @@ def serve(backend: Backend, tmp_path: Path, bytecode: Path) -> Iterator[Start]:
 
 
 @pytest.fixture
-def start_worker(backend: Backend, tmp_path: Path, bytecode: Path) -> Iterator[StartWorker]:
+def start_worker(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator[StartWorker]:
     """`postern worker` on the test's backend and data folder."""
     started: list[PosternProcess] = []
 

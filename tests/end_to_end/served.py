@@ -77,13 +77,16 @@ class ServingProcess(PosternProcess):
             connection.close()
 
 
-def environment_for(backend: Backend, folder: Path, bytecode: Path, **changes: str) -> dict[str, str]:
-    """`POSTERN_*` for a process on this backend. Compiled modules are shared, so that only the first start is slow."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("POSTERN_", "PYTHONDONTWRITEBYTECODE", "PYTEST_", "COV_"))
-    }
+def inherited(bytecode: Path | None) -> dict[str, str]:
+    """For a process that runs this code with its own settings. Compiled modules are shared: only the first start is slow."""
+    foreign = ("POSTERN_", "PYTHONDONTWRITEBYTECODE", "PYTEST_", "COV_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    place = {} if bytecode is None else {"PYTHONPYCACHEPREFIX": str(bytecode)}
+    return kept | {"PYTHONPATH": str(ROOT)} | place
+
+
+def environment_for(backend: Backend, folder: Path, bytecode: Path | None, **changes: str) -> dict[str, str]:
+    """`POSTERN_*` for a process on this backend."""
     chosen = {
         "DATA_DIR": str(folder / "data"),
         "DATABASE_URL": backend.database_url,
@@ -91,8 +94,4 @@ def environment_for(backend: Backend, folder: Path, bytecode: Path, **changes: s
         **({} if backend.redis_url is None else {"REDIS_URL": backend.redis_url}),
         **changes,
     }
-    return (
-        inherited
-        | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(bytecode)}
-        | {f"POSTERN_{name}": value for name, value in chosen.items()}
-    )
+    return inherited(bytecode) | {f"POSTERN_{name}": value for name, value in chosen.items()}

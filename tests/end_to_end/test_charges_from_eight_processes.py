@@ -97,7 +97,7 @@ class Eight:
 @pytest.mark.faults
 @pytest.mark.timeout(600)
 async def test_exactly_137_of_all_charges_are_admitted_and_all_others_refused(
-    backend: Backend, world: World, forks: ForkServer, tmp_path: Path, bytecode: Path
+    backend: Backend, world: World, forks: ForkServer, tmp_path: Path, bytecode: Path | None
 ):
     cost = await one_charge(world, 1)
     budget = {"epsilon": budget_that_fits(cost, FITTING), "delta": DELTA}

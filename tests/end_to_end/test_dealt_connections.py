@@ -29,7 +29,9 @@ def sockets_of(pid: int) -> int:
     return sum(str(link.readlink()).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
 
 
-def test_connections_opened_together_reach_every_worker(serve: Start, backend: Backend, tmp_path: Path, bytecode: Path):
+def test_connections_opened_together_reach_every_worker(
+    serve: Start, backend: Backend, tmp_path: Path, bytecode: Path | None
+):
     (process,) = serve(1, WORKERS="2")
     deadline = time.monotonic() + 60
     while process.log.count("startup complete") < 2:

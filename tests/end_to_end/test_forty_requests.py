@@ -59,9 +59,9 @@ async def watching_the_budget(world: World, dataset: str) -> AsyncIterator[list[
         while True:
             async with world.runtime.database.read() as connection:
                 account = await accounts.get_account(connection, dataset)
-                lines = (await ledger_book.page_entries(connection, account=dataset, limit=1000)).items
+                lines = (await ledger_book.page_entries(connection, dataset=dataset, limit=1000)).items
             assert account is not None
-            assert sum_of(lines) == account.spent
+            assert sum_of([line for line in lines if line.account == dataset]) == account.spent
             assert account.spent_renyi_nano <= account.capacity_nano
             seen.append(account.spent_renyi_nano)
             fresh.set()

@@ -31,7 +31,9 @@ class Role:
 class Cluster:
     """On SQLite one process serves and draws; on PostgreSQL one serves and one draws. One port for all lives."""
 
-    def __init__(self, forks: ForkServer, backend: Backend, folder: Path, bytecode: Path, **settings: str) -> None:
+    def __init__(
+        self, forks: ForkServer, backend: Backend, folder: Path, bytecode: Path | None, **settings: str
+    ) -> None:
         self.backend = backend
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"

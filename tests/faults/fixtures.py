@@ -9,7 +9,7 @@ from tests.faults.forked import ForkServer
 
 
 @pytest.fixture(scope="session")
-def forks(bytecode: Path) -> Iterator[ForkServer]:
+def forks(bytecode: Path | None) -> Iterator[ForkServer]:
     server = ForkServer(bytecode)
     yield server
     server.close()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.end_to_end.served import ROOT
+from tests.end_to_end.served import ROOT, inherited
 from tests.servers.process import fresh_folder
 
 END_S = 20.0
@@ -58,16 +58,15 @@ class Forked:
 class ForkServer:
     """Killed or closed, it takes everything it forked along."""
 
-    def __init__(self, bytecode: Path) -> None:
+    def __init__(self, bytecode: Path | None) -> None:
         self._folder = fresh_folder("postern-forks-")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("POSTERN_", "PYTEST_"))}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.fork_server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env=inherited | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(bytecode)},
+            env=inherited(bytecode),
         )
         self._started = 0
         assert self._answer() == "ready"

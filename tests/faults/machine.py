@@ -180,7 +180,7 @@ class Postern(RuleBasedStateMachine):
             found = await accounts.list_accounts(connection)
             totals = {account.id: (account.spent.pure_nano, *account.spent.curve_nano) for account in found}
             states: dict[str, tuple[str, bytes | None]] = {}
-            for release in (await releases.page_releases(connection, limit=100)).items:
+            for release in (await releases.page_releases(connection, datasets=None, limit=100)).items:
                 record = await sample_sets.get_samples(connection, release.id)
                 states[release.id] = (release.status, None if record is None else record.body)
         return totals, states

@@ -25,7 +25,7 @@ Kill = Callable[..., None]
 
 
 @pytest.fixture
-def kill_worker_at(backend: Backend, tmp_path: Path, bytecode: Path, forks: ForkServer) -> Kill:
+def kill_worker_at(backend: Backend, tmp_path: Path, bytecode: Path | None, forks: ForkServer) -> Kill:
     """Start a worker that kills itself at a failpoint of the next release, and wait until it is gone."""
 
     def kill(point: str, **changes: str) -> None:

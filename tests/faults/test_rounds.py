@@ -132,7 +132,7 @@ async def play_all(place: Place, folder: Path, rounds: int) -> None:
 @pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.timeout(1200)
-async def test_every_fault_on_sqlite_leaves_exact_books(forks: ForkServer, tmp_path: Path, bytecode: Path):
+async def test_every_fault_on_sqlite_leaves_exact_books(forks: ForkServer, tmp_path: Path, bytecode: Path | None):
     backend = Backend("sqlite", f"sqlite:///{tmp_path / 'postern.db'}", None)
     await asyncio.to_thread(upgrade, backend.database_url)
     cluster = Cluster(forks, backend, tmp_path, bytecode)
@@ -143,7 +143,7 @@ async def test_every_fault_on_sqlite_leaves_exact_books(forks: ForkServer, tmp_p
 @pytest.mark.faults
 @pytest.mark.timeout(1200)
 async def test_every_fault_on_postgresql_and_redis_leaves_exact_books(
-    forks: ForkServer, tmp_path: Path, bytecode: Path
+    forks: ForkServer, tmp_path: Path, bytecode: Path | None
 ):
     database, redis = RestartablePostgres(), RestartableValkey()
     try:

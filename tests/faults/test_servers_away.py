@@ -102,7 +102,7 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def served(forks: ForkServer, backend: Backend, folder: Path, bytecode: Path) -> AsyncIterator[Served]:
+async def served(forks: ForkServer, backend: Backend, folder: Path, bytecode: Path | None) -> AsyncIterator[Served]:
     cluster = Cluster(forks, backend, folder, bytecode, STALE_RIGHTS_S=str(STALE_S))
     try:
         await cluster.until_ready()
@@ -128,7 +128,7 @@ async def served(forks: ForkServer, backend: Backend, folder: Path, bytecode: Pa
 
 
 async def test_a_killed_redis_goes_unnoticed_by_warm_questions_and_by_charges(
-    postgres_backend: Backend, own_redis: RestartableValkey, forks: ForkServer, tmp_path: Path, bytecode: Path
+    postgres_backend: Backend, own_redis: RestartableValkey, forks: ForkServer, tmp_path: Path, bytecode: Path | None
 ):
     backend = Backend("postgres", postgres_backend.database_url, own_redis.url)
     async with served(forks, backend, tmp_path, bytecode) as here:
@@ -160,7 +160,7 @@ async def test_a_killed_redis_goes_unnoticed_by_warm_questions_and_by_charges(
 
 
 async def test_a_killed_postgresql_is_a_503_for_what_needs_it_and_nothing_else(
-    own_postgres: RestartablePostgres, forks: ForkServer, tmp_path: Path, bytecode: Path
+    own_postgres: RestartablePostgres, forks: ForkServer, tmp_path: Path, bytecode: Path | None
 ):
     """Warm questions are answered within the stale bound; whatever charges waits; all of it returns by itself."""
     backend = Backend("postgres", own_postgres.url(own_postgres.create_database()), None)

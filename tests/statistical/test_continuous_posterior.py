@@ -19,6 +19,7 @@ from app.core.grids.public_grid import PublicGrid
 from app.core.kinds.one_parameter.families import FAMILIES, Model
 from app.core.statistics.sums import ExactStatistic
 from tests.core.families.family_cases import CASES, Log, build, log_prior, record_value
+from tests.deep import deep_unless
 
 Array = NDArray[np.float64]
 
@@ -26,8 +27,6 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 """Enough for e^{−35x} on a cell to 10⁻¹³; of a steeper density every other cell holds less than 10⁻¹⁵ anyway."""
 FAR = 60.0
 VARIATION_MAX = 1e-3
-
-every_family = pytest.mark.parametrize("family", sorted(FAMILIES))
 
 
 def cell_edges(model: Model, count: int) -> Array:
@@ -73,8 +72,14 @@ def reachable_totals(model: Model, grid: PublicGrid, people: int) -> list[int]:
     return sorted({round(float(place)) for place in np.concatenate(places).clip(0, most)})
 
 
-@every_family
-@pytest.mark.parametrize("people", [10, 100, 1_000, 100_000])
+@pytest.mark.parametrize(
+    ("family", "people"),
+    deep_unless(
+        lambda family, people: people in (10, 1_000) or (people == 100_000 and family in ("bernoulli", "normal_mean")),
+        sorted(FAMILIES),
+        [10, 100, 1_000, 100_000],
+    ),
+)
 def test_total_variation_from_the_continuous_posterior_is_under_a_thousandth(family: str, people: int) -> None:
     """Defaults; the weights are those sampled, the uniform share of 2⁻²⁴ among them."""
     model = build(family, typical=True)
@@ -90,10 +95,18 @@ def test_total_variation_from_the_continuous_posterior_is_under_a_thousandth(fam
         assert np.abs(gap).sum() / 2 < VARIATION_MAX, total
 
 
-@every_family
-@pytest.mark.parametrize(("people", "place"), [(10, 0.0), (10, 1.0), (1_000, 0.0), (1_000, 0.4)])
-def test_the_reference_masses_agree_with_adaptive_quadrature(family: str, people: int, place: float) -> None:
+PLACES = [(10, 0.0), (10, 1.0), (1_000, 0.0), (1_000, 0.4)]
+
+
+@pytest.mark.parametrize(
+    ("family", "where"),
+    deep_unless(
+        lambda family, where: (sorted(FAMILIES).index(family) + PLACES.index(where)) % 2 == 0, sorted(FAMILIES), PLACES
+    ),
+)
+def test_the_reference_masses_agree_with_adaptive_quadrature(family: str, where: tuple[int, float]) -> None:
     """Three cells about the heaviest, as shares of their sum, against mpmath in θ with thirty digits."""
+    people, place = where
     model = build(family, typical=True)
     grid = model.grid(people, 1.0)
     total = round(place * people * model.statistic.steps)

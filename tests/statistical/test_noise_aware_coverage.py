@@ -17,6 +17,7 @@ from app.core.kinds.one_parameter.mechanisms.laplace import add_noise
 from app.core.kinds.one_parameter.noise_aware import _exact, _quadrature, noisy_log_likelihood
 from app.core.noise.discrete_laplace import noise_scale
 from app.core.schema import parse_columns
+from tests.deep import deep_unless
 from tests.statistical.noisy_sums import ROWS, covers, discrete_laplace, lattice_sums, noisy_likelihoods, prior_draws
 
 DATASETS = 2_000
@@ -27,12 +28,23 @@ def test_every_family_is_simulated() -> None:
     assert set(ROWS) == set(FAMILIES)
 
 
-@pytest.mark.parametrize(("people", "epsilon"), SETTINGS)
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+AMONG_A_THOUSAND = {"bernoulli": 0.1, "gamma": 1.0, "negative_binomial": 0.1, "normal_mean": 10.0}
+
+
+def always(family: str, setting: tuple[int, float]) -> bool:
+    """Strong noise on a hundred people for every family, and weaker noise in turn; a thousand people for four."""
+    people, epsilon = setting
+    if people == 1_000:
+        return AMONG_A_THOUSAND.get(family) == epsilon
+    return epsilon == 0.1 or (epsilon == 1.0) == (sorted(FAMILIES).index(family) % 2 == 0)
+
+
+@pytest.mark.parametrize(("family", "setting"), deep_unless(always, sorted(FAMILIES), SETTINGS))
 def test_intervals_cover_ninety_percent_and_naive_ones_do_not_under_strong_noise(
-    family: str, people: int, epsilon: float
+    family: str, setting: tuple[int, float]
 ) -> None:
     """All from one mesh of likelihoods; a few of them are compared with those a release uses, near the peak."""
+    people, epsilon = setting
     seed = [11, people, round(10 * epsilon), list(ROWS).index(family)]
     source = np.random.Generator(np.random.PCG64(seed))
     model = ROWS[family].model(family)
@@ -52,10 +64,17 @@ def test_intervals_cover_ninety_percent_and_naive_ones_do_not_under_strong_noise
         assert naive.mean() < {100: 0.5, 1_000: 0.8}[people]
 
 
-@pytest.mark.parametrize("family", ["binomial", "poisson", "geometric"])
-@pytest.mark.parametrize(("people", "epsilon"), [(30, 0.1), (30, 3.0), (400, 1.0)])
-def test_quadrature_of_a_count_agrees_with_its_exact_sum(family: str, people: int, epsilon: float) -> None:
+@pytest.mark.parametrize(
+    ("family", "setting"),
+    deep_unless(
+        lambda family, setting: setting[0] == 30 or family == "geometric",
+        ["binomial", "poisson", "geometric"],
+        [(30, 0.1), (30, 3.0), (400, 1.0)],
+    ),
+)
+def test_quadrature_of_a_count_agrees_with_its_exact_sum(family: str, setting: tuple[int, float]) -> None:
     """The two paths of one likelihood, on sums wide enough to be smooth: to 2 % of a log-likelihood unit of the peak."""
+    people, epsilon = setting
     column = {"type": "integer", "lower": 0, "upper": 40}
     model = parse_model({"family": family, "column": "x", "trim": TRIMS[family]}, parse_columns({"x": column}))
     grid = model.grid(people, 1.0)
@@ -74,7 +93,7 @@ TRIMS = {"binomial": 0.2, "poisson": {"lower": 3, "upper": 15}, "geometric": 0.2
 def test_noise_is_the_discrete_laplace_law_it_is_charged_as() -> None:
     """4,000 draws of OpenDP's sampler on nine cells; chi-square with 8 degrees above 50 once in ten million."""
     scale, draws = 3.0, 4_000
-    found = np.array([add_noise(17, scale) for _ in range(draws)]) - 17
+    found = add_noise(np.full(draws, 17), scale) - 17
     q = math.exp(-1 / scale)
     masses = [(1 - q) / (1 + q) * q ** abs(z) for z in range(-3, 4)]
     tail = (1 - sum(masses)) / 2

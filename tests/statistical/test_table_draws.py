@@ -10,37 +10,41 @@ from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.mechanisms import Baps
 from app.core.statistics.sums import ExactStatistic
 from tests.core.families.family_cases import build
+from tests.deep import deep
 
 FALSE_ALARM = 1e-6
-DRAWS = 1_000_000
+
+many = pytest.mark.parametrize("draws", [100_000, deep(1_000_000)])
 
 
+@many
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_a_million_draws_fit_the_exact_table(family: str) -> None:
+def test_draws_fit_the_exact_table(family: str, draws: int) -> None:
     """Pearson's chi-square on cells of at least twenty expected draws; false-alarm rate 10⁻⁶ a family, fixed seed."""
     people, place = 40, 0.2
     model = build(family, typical=True)
     constants = model.constants(model.grid(people, 1.0))
     statistic = ExactStatistic(round(place * people * model.statistic.steps), people)
     weights = integer_weights(constants, statistic)
-    drawn = integer_table(constants, statistic).draw(DRAWS, np.random.Generator(np.random.PCG64(7)).bytes)
+    drawn = integer_table(constants, statistic).draw(draws, np.random.Generator(np.random.PCG64(7)).bytes)
     counts = np.bincount(drawn, minlength=len(weights))
-    expected = shares(weights) * DRAWS
+    expected = shares(weights) * draws
     counts, expected = merged(counts, expected)
     assert len(expected) >= 10
     statistic_value = ((counts - expected) ** 2 / expected).sum()
     assert statistic_value < chi2.isf(FALSE_ALARM, len(expected) - 1)
 
 
-def test_the_same_chi_square_tells_the_table_of_a_neighbouring_dataset_apart() -> None:
-    """The power of the test above: the table of a neighbouring dataset is told apart by the same draws."""
+@many
+def test_the_same_chi_square_tells_the_table_of_a_neighbouring_dataset_apart(draws: int) -> None:
+    """The power of the test above: the table of a neighbouring dataset is told apart by as many draws."""
     model = build("bernoulli", typical=True)
     constants = model.constants(model.grid(300, 1.0))
     drawn = integer_table(constants, ExactStatistic(100, 300)).draw(
-        DRAWS, np.random.Generator(np.random.PCG64(7)).bytes
+        draws, np.random.Generator(np.random.PCG64(7)).bytes
     )
     weights = integer_weights(constants, ExactStatistic(101, 300))
-    expected = shares(weights) * DRAWS
+    expected = shares(weights) * draws
     counts, expected = merged(np.bincount(drawn, minlength=len(weights)), expected)
     assert ((counts - expected) ** 2 / expected).sum() > chi2.isf(FALSE_ALARM, len(expected) - 1)
 

@@ -30,7 +30,6 @@ async def test_every_operation_is_soft_while_redis_is_away() -> None:
     assert not await cache.delete("k")
     assert not await cache.publish("c", b"1")
     assert not await cache.ping()
-    await cache.clear()
     async with cache.subscribe("c"):
         pass
     await cache.close()

@@ -106,8 +106,8 @@ async def test_a_finished_release_leaves_the_queue_and_keeps_its_outcome(databas
             assert await withdraw(connection, "rel_0", "first", "crashed")
         assert not await withdraw(connection, "rel_0", "first", "again")
         assert [release.id for release in await list_unfinished(connection)] == ["rel_1"]
-        page = await page_releases(connection, datasets=["ds_a"], status=outcome)
-    (release,) = page.items
+        page = await page_releases(connection, datasets=["ds_a"])
+    (release,) = (found for found in page.items if found.status == outcome)
     assert (release.id, release.stage, release.lease_token) == ("rel_0", "done", None)
     assert release.published_us == (NOW_US + 9 if outcome == "published" else None)
 
@@ -115,9 +115,9 @@ async def test_a_finished_release_leaves_the_queue_and_keeps_its_outcome(databas
 async def test_pages_of_releases_are_newest_first_without_gaps_or_repeats(database: Database) -> None:
     await with_releases(database, 7)
     async with database.read() as connection:
-        first = await page_releases(connection, limit=3)
-        second = await page_releases(connection, limit=3, cursor=first.next_cursor)
-        third = await page_releases(connection, limit=3, cursor=second.next_cursor)
+        first = await page_releases(connection, datasets=None, limit=3)
+        second = await page_releases(connection, datasets=["ds_a"], limit=3, cursor=first.next_cursor)
+        third = await page_releases(connection, datasets=["ds_a"], limit=3, cursor=second.next_cursor)
         assert (await page_releases(connection, datasets=[])).items == ()
     ids = [release.id for page in (first, second, third) for release in page.items]
     assert ids == [f"rel_{index}" for index in range(6, -1, -1)]

@@ -13,7 +13,7 @@ from app.api.schemas.me import Me
 from app.api.schemas.principals import Analyst, AnalystBody, AnalystPage, KeyBody, KeyList, NewKey
 from app.api.schemas.shapes import microseconds
 from app.services.people import create_key, create_principal, list_keys, list_principals, read_me, revoke_key
-from app.services.views import Page
+from app.storage.paging import Page
 
 router = APIRouter(prefix="/v1", tags=["analysts"])
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from app.api.auth import read_reader
 from app.api.conditional import ready_response, tag_headers, takes_gzip, unchanged
-from app.api.documentation import PARAMETERS, ROLE, THING, operation
+from app.api.documentation import CACHED, PARAMETERS, ROLE, THING, UNCHANGED, operation
 from app.api.downloads import Download
 from app.api.negotiation import MEDIA_TYPES, chosen_format
 from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
@@ -17,7 +17,7 @@ from app.services.reading import build_export, describe_export, read_density, re
 from app.services.reading.exports import FORMATS
 from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
 from app.services.reading.read_density import BINS_MAX, Kind
-from app.services.views import Page
+from app.storage.paging import Page
 
 router = APIRouter(prefix="/v1", tags=["readings"])
 
@@ -26,12 +26,7 @@ SUMMARY_LIMIT_DEFAULT, SUMMARY_LIMIT_MAX = 100, 1_000
 BINS_DEFAULT = 50
 
 _REFUSALS = ("access_required", "release_not_ready", "release_withdrawn", "too_busy")
-_HEADERS = {
-    "ETag": "Strong; send it back as `If-None-Match`.",
-    "Cache-Control": "`private, no-cache`.",
-    "Vary": "`Authorization, Accept, Accept-Encoding`.",
-}
-_UNCHANGED = {"responses": {"304": {"description": "Unchanged since the `ETag` you sent."}}}
+_HEADERS = CACHED | {"Vary": "`Authorization, Accept, Accept-Encoding`."}
 
 _Names = Annotated[
     list[str],
@@ -77,7 +72,7 @@ def _with_files(described: dict[str, Any]) -> dict[str, Any]:
     "/releases/{release_id}/summary",
     response_model=SummaryTable,
     **operation(
-        "read_summary", "Read the summary table", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=_UNCHANGED
+        "read_summary", "Read the summary table", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=UNCHANGED
     ),
 )
 async def get_summary(
@@ -107,7 +102,7 @@ async def get_summary(
     response_model=DensitySeries,
     response_model_exclude_none=True,
     **operation(
-        "read_density", "Read a series to plot", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=_UNCHANGED
+        "read_density", "Read a series to plot", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=UNCHANGED
     ),
 )
 async def get_density(
@@ -143,7 +138,7 @@ async def get_density(
             _REFUSALS,
             ("not_acceptable",),
             headers=_HEADERS | {"Content-Disposition": "A name for the file."},
-            extra=_UNCHANGED,
+            extra=UNCHANGED,
         )
     ),
 )

@@ -6,11 +6,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.api.auth import AnalystKey, AnyKey, StewardKey
-from app.api.documentation import JSON, KEY, ONCE, PARAMETERS, ROLE, THING, operation
+from app.api.conditional import cacheable_response
+from app.api.documentation import CACHED, JSON, KEY, ONCE, PARAMETERS, ROLE, THING, UNCHANGED, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_model, read_spec
 from app.api.parameters import (
     LIMIT_DEFAULT,
+    SANE_ID,
     Cursor,
     DatasetId,
     IdempotencyKey,
@@ -19,7 +21,7 @@ from app.api.parameters import (
     ReleaseId,
     runtime_of,
 )
-from app.api.responses import cacheable_response, page_headers
+from app.api.responses import page_headers
 from app.api.schemas.cards import Card
 from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
 from app.services.reading import read_card
@@ -27,11 +29,7 @@ from app.services.releases import buy_access, list_releases, read_release, reque
 
 router = APIRouter(prefix="/v1", tags=["releases"])
 
-_CACHED = {"ETag": "Strong; send it back as `If-None-Match`.", "Cache-Control": "`private, no-cache`."}
-_UNCHANGED = {"responses": {"304": {"description": "Unchanged since the `ETag` you sent."}}}
-_DatasetFilter = Annotated[
-    str | None, Query(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Only releases of this dataset.")
-]
+_DatasetFilter = Annotated[str | None, Query(pattern=SANE_ID.pattern, description="Only releases of this dataset.")]
 
 
 @router.post(
@@ -73,7 +71,7 @@ async def post_release(
 @router.get(
     "/releases",
     response_model=ReleasePage,
-    **operation("list_releases", "List releases you may see", KEY, PARAMETERS, headers=_CACHED, extra=_UNCHANGED),
+    **operation("list_releases", "List releases you may see", KEY, PARAMETERS, headers=CACHED, extra=UNCHANGED),
 )
 async def get_releases(
     request: Request,
@@ -85,40 +83,33 @@ async def get_releases(
 ) -> Response:
     """A steward sees those of their datasets; others those of datasets on which they have a right."""
     page = await list_releases(runtime_of(request), principal=principal, cursor=cursor, limit=limit, dataset=dataset)
-    return cacheable_response(ReleasePage.of(page), if_none_match=if_none_match, headers=page_headers(request, page))
+    return cacheable_response(request, ReleasePage.of(page), page_headers(request, page))
 
 
 @router.get(
     "/releases/{release_id}",
     response_model=Release,
-    **operation("read_release", "Read a release", KEY, THING, headers=_CACHED, extra=_UNCHANGED),
+    **operation("read_release", "Read a release", KEY, THING, headers=CACHED, extra=UNCHANGED),
 )
 async def get_release(
     request: Request, principal: AnyKey, release_id: ReleaseId, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Status, model, mechanism and cost: public numbers, the same for everyone who may see it."""
     view = await read_release(runtime_of(request), principal=principal, release_id=release_id)
-    return cacheable_response(Release.of(view), if_none_match=if_none_match)
+    return cacheable_response(request, Release.of(view))
 
 
 @router.get(
     "/releases/{release_id}/card",
     response_model=Card,
-    **operation(
-        "read_card",
-        "Read the guarantee card",
-        KEY,
-        THING,
-        headers=_CACHED,
-        extra=_UNCHANGED,
-    ),
+    **operation("read_card", "Read the guarantee card", KEY, THING, headers=CACHED, extra=UNCHANGED),
 )
 async def get_card(
     request: Request, principal: AnyKey, release_id: ReleaseId, if_none_match: IfNoneMatch = None
 ) -> Response:
     """What is promised to the people in the data, line by line, each with its assumption."""
     card = await read_card(runtime_of(request), principal=principal, release_id=release_id)
-    return cacheable_response(Card.of(card), if_none_match=if_none_match)
+    return cacheable_response(request, Card.of(card))
 
 
 @router.post(

@@ -2,12 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, RootModel
 from pydantic.config import JsonDict
 
 from app.api.schemas.shapes import Answer, Count
-from app.core.decisions import CONFIDENCE_DEFAULT, UTILITIES
-from app.core.kinds import ESTIMANDS
+from app.core.kinds import QuestionSpec
 from app.core.specs import Spec
 from app.services.reading.answer_batch import QUESTIONS_PER_BATCH_MAX, QUESTIONS_PER_STREAM_MAX
 
@@ -46,28 +45,10 @@ ENDING: JsonDict = {
 }
 
 
-class EstimandBody(Spec):
-    """What is asked about. `kind` decides which other fields there are, and checks them."""
+class QueryBody(QuestionSpec):
+    """What is asked about, and what makes a response good."""
 
-    model_config = ConfigDict(extra="allow")
-
-    kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*ESTIMANDS]})
-
-
-class UtilityBody(Spec):
-    """What makes a response good. `kind` decides which other fields there are, and checks them."""
-
-    model_config = ConfigDict(extra="allow")
-
-    kind: str = Field(min_length=1, max_length=40, json_schema_extra={"enum": [*UTILITIES]})
-
-
-class QueryBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [QUERY]})
-
-    estimand: EstimandBody | None = Field(default=None, description="Left out where the utility names its own.")
-    utility: UtilityBody
-    confidence: float = Field(default=CONFIDENCE_DEFAULT, gt=0, lt=1, description="Of the regret bound.")
 
 
 class QueriesBody(Spec):
@@ -84,9 +65,32 @@ class QueriesBody(Spec):
 
 
 class Regret(Answer):
+    """How much expected utility the response may give away, for a question fixed in advance."""
+
     bound: float = Field(ge=0, le=1, description="In units of the utility's range.")
-    confidence: float
-    method: str
+    confidence: float = Field(gt=0, lt=1, description="The probability, over the draw of the samples, that it holds.")
+    method: str = Field(description="From which inequality it follows.")
+
+
+class LawByLevel(RootModel[dict[str, float]]):
+    """The probability to report for each level, for `log` of a `classification`."""
+
+
+class LevelByVariable(RootModel[dict[str, str]]):
+    """A level of each variable that the evidence leaves open, for an `explanation`."""
+
+
+class RunnerUp(Answer):
+    """The best of the other responses."""
+
+    runner_up: float | str | LevelByVariable = Field(description="A response, of the same form as the best.")
+    expected_utility: float = Field(ge=0, le=1, description="Its mean utility over the samples.")
+
+
+class NoCost(Answer):
+    """Nothing: the release paid."""
+
+    epsilon: Literal[0] = Field(description="Always zero.")
 
 
 class QueryAnswer(Answer):
@@ -94,15 +98,15 @@ class QueryAnswer(Answer):
 
     model_config = ConfigDict(json_schema_extra={"examples": [ANSWER]})
 
-    response: float | list[float] | str | dict[str, Any] = Field(
+    response: float | tuple[float, float] | str | LawByLevel | LevelByVariable = Field(
         description="A number, an interval, the name of an action or a level, or an object by level or by variable."
     )
-    expected_utility: float
-    regret: Regret = Field(description="For a question fixed in advance.")
-    why: dict[str, Any] | None = Field(default=None, description="The runner-up, where responses are finitely many.")
-    samples: Count
-    release: str
-    cost: dict[str, Any] = Field(description="Always zero: the release paid.")
+    expected_utility: float = Field(ge=0, le=1, description="The response's mean utility over the samples.")
+    regret: Regret
+    why: RunnerUp | None = Field(description="Where responses are finitely many; otherwise null.")
+    samples: Count = Field(description="How many the answer rests on.")
+    release: str = Field(description="Its id.")
+    cost: NoCost
 
 
 class QueryPreview(Answer):
@@ -110,14 +114,14 @@ class QueryPreview(Answer):
 
     model_config = ConfigDict(json_schema_extra={"examples": [PREVIEW]})
 
-    valid: Literal[True]
+    valid: Literal[True] = Field(description="What is not, is refused.")
     work: Count = Field(description="Operations a sample, about.")
-    samples: Count
+    samples: Count = Field(description="How many an answer would rest on.")
     range: tuple[float, float] | None = Field(description="The estimand's public range, where it is a number.")
     responses: Count | None = Field(description="How many responses are compared; null for all real ones.")
     regret: Regret = Field(description="Before what a search may leave open.")
-    release: str
-    cost: dict[str, Any] = Field(description="Always zero.")
+    release: str = Field(description="Its id.")
+    cost: NoCost
 
 
 class QuestionProblem(Answer):
@@ -125,11 +129,13 @@ class QuestionProblem(Answer):
 
     model_config = ConfigDict(extra="allow")
 
-    code: str
-    detail: str
+    code: str = Field(description="Stable, such as `invalid_query`.")
+    detail: str = Field(description="One sentence for a person.")
 
 
 class RefusedQuestion(Answer):
+    """In the place of an answer; it spoils no other."""
+
     problem: QuestionProblem
 
 
@@ -145,8 +151,8 @@ class QueryAnswers(Answer):
 
     answers: list[QueryAnswer | QueryPreview | RefusedQuestion] = Field(description="In the order asked.")
     together: Together
-    release: str
-    samples: Count
+    release: str = Field(description="Its id.")
+    samples: Count = Field(description="How many every answer rests on.")
 
 
 _LINES = {

@@ -1,20 +1,33 @@
 """A question's body → a checked, hashable question. Everything refused here is refused from public numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-from app.core.decisions.estimands import AnyEstimand, Context, EstimandParser
-from app.core.decisions.estimands.estimand import Observed, is_number
+from pydantic import Field
+
+from app.core.decisions.estimands import AnyEstimand, Askable, Context
+from app.core.decisions.estimands.estimand import Inner, Observed, is_number
 from app.core.decisions.regret import Regret
-from app.core.decisions.strict_fields import read_fraction, refuse_unknown, require_object
+from app.core.decisions.strict_fields import Share, as_written, check_fields, find_kind
 from app.core.decisions.utilities import UTILITIES, Utility
 from app.core.parameters import Parameter
+from app.core.specs import ReadInItsPlace, Spec
 from app.errors import InvalidQuery
 
-FIELDS = frozenset({"estimand", "utility", "confidence"})
+if TYPE_CHECKING:
+    UtilitySpec = object
+
 CONFIDENCE_DEFAULT = 0.95
+
+
+class QuestionSpec(Spec):
+    """What is asked about, and what makes a response good."""
+
+    estimand: Inner | None = Field(default=None, description="Left out where the utility names its own.")
+    utility: Annotated["UtilitySpec", ReadInItsPlace()] = Field(description="Of every response, over all samples.")
+    confidence: Share = Field(default=CONFIDENCE_DEFAULT, description="Of the regret bound.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +94,17 @@ class Question:
         )
 
 
-def compile_question(
-    body: Mapping[str, Any],
-    parameters: Sequence[Parameter],
-    model: object | None,
-    estimands: Mapping[str, EstimandParser],
-) -> Question:
-    """`model` is the release's, and `estimands` what can be asked of it: those of its kind know its class.
+def compile_question(body: object, parameters: Sequence[Parameter], model: object | None, askable: Askable) -> Question:
+    """`model` is the release's, and `askable` what can be asked of it: estimands of its kind know its class.
 
-    Raises InvalidQuery(field, expected) or InvalidExpression(field, expected, position).
+    Each part is checked once and in its place, whole questions never: of a hostile one no more is read than the limits on
+    depth and number allow. Raises InvalidQuery(field, expected) or InvalidExpression(field, expected, position).
     """
-    spec = require_object("query", body)
-    refuse_unknown("", spec, FIELDS)
-    confidence = read_fraction("confidence", spec.get("confidence", CONFIDENCE_DEFAULT))
-    context = Context(parameters, model, estimands)
-    estimand = None
-    if spec.get("estimand") is not None:
-        estimand = context.read(spec["estimand"])
-    utility_spec = require_object("utility", spec.get("utility"))
-    kind = utility_spec.get("kind")
-    if not isinstance(kind, str) or kind not in UTILITIES:
-        raise InvalidQuery("utility.kind", "one of " + ", ".join(UTILITIES))
-    parse_utility = UTILITIES[kind]
-    utility = parse_utility(utility_spec, estimand, context.at("utility"))
-    return Question(tuple(parameters), estimand, utility, confidence)
+    if not isinstance(body, dict):
+        raise InvalidQuery("query", "an object")
+    spec = check_fields(QuestionSpec, body)
+    context = Context(parameters, model, askable)
+    estimand = None if spec.estimand is None else context.read(spec.estimand)
+    kind = find_kind(UTILITIES, spec.utility, "utility")
+    utility = kind.parse(check_fields(kind.spec, spec.utility, "utility"), estimand, context.at("utility"))
+    return Question(tuple(parameters), estimand, utility, as_written(spec.confidence))

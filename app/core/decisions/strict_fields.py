@@ -1,58 +1,82 @@
-"""Reading a question's fields strictly: unknown fields, booleans as numbers, NaN and infinities are refused.
+"""What a question's fields may hold, and how it is said that they do not.
 
 Names sent by the caller are echoed only when printable and short, so that any refusal can be encoded.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
 
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX
+from pydantic import Field, ValidationError
+
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
+from app.core.specs import Expects, Spec, field_problems, place
 from app.errors import InvalidQuery
 
+Described = TypeVar("Described", bound=Spec)
+Kind = TypeVar("Kind")
+
 NAME_LENGTH_MAX = 128
+FIELDS_MAX = 32
+"""Nothing has so many, and every unknown one would be a problem to list."""
+NOWHERE: Mapping[str, str] = {}
+
+Number = Annotated[
+    float, Field(ge=-MAGNITUDE_MAX, le=MAGNITUDE_MAX), Expects(f"a number of size at most {MAGNITUDE_MAX:g}")
+]
+Share = Annotated[float, Field(gt=0, lt=1), Expects("a number above 0 and below 1")]
+"""Read as the decimal that was written: `as_written`."""
+ExpressionText = Annotated[str, Field(json_schema_extra={"maxLength": TEXT_LENGTH_MAX})]
+"""Its parser refuses what is longer, with a position."""
 
 
-def require_object(field: str, value: object) -> Mapping[str, Any]:
-    if type(value) is not dict and not isinstance(value, Mapping):
-        raise InvalidQuery(field, "an object")
-    return value
+def find_kind(known: Mapping[str, Kind], value: object, where: str, elsewhere: Mapping[str, str] = NOWHERE) -> Kind:
+    """By the `kind` that the value names. `elsewhere` are kinds that exist, with the models they are for."""
+    if not isinstance(value, dict):
+        raise InvalidQuery(where, "an object")
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind in known:
+        return known[kind]
+    expected = "one of " + ", ".join(known)
+    if isinstance(kind, str) and kind in elsewhere:
+        expected += f"; {kind} is for models of the kind {elsewhere[kind]}"
+    raise InvalidQuery(f"{where}.kind", expected)
 
 
-def refuse_unknown(where: str, spec: Mapping[str, Any], allowed: Set[str]) -> None:
-    if not spec.keys() <= allowed:
-        unknown = [name for name in spec if name not in allowed]
-        field = ".".join(filter(None, (where, shown(unknown[0]))))
-        raise InvalidQuery(field, "no fields other than " + ", ".join(sorted(allowed)))
+def check_fields(described: type[Described], value: Any, where: str = "") -> Described:
+    """An object as described. Unknown fields are named before what is wrong with the others."""
+    problems: Sequence[Any] = ()
+    if len(value) <= FIELDS_MAX:
+        try:
+            # Through `model_validate` this takes twice as long, and most questions are short.
+            found: Described = described.__pydantic_validator__.validate_python(value)
+            return found
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_input=False)
+    known = described.model_fields
+    for name in value:
+        if name not in known:
+            field = place((where, name) if where else (name,))
+            raise InvalidQuery(field, "no fields other than " + ", ".join(sorted(known)))
+    problem = field_problems(problems[:1], where)[0]
+    raise InvalidQuery(problem.field, problem.expected)
 
 
-def read_number(field: str, value: object) -> float:
-    # The comparison with the limit is exact for whole numbers of any length and false for NaN.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAGNITUDE_MAX:
-        raise InvalidQuery(field, f"a number of size at most {MAGNITUDE_MAX:g}")
-    return float(value)
-
-
-def read_fraction(field: str, value: object) -> Fraction:
-    """A number strictly between 0 and 1, as the decimal that was written.
+@lru_cache(maxsize=256)
+def as_written(share: float) -> Fraction:
+    """The number as the decimal that was written.
 
     The double nearest 0.1 is a little more than 1/10, so the 0.1-quantile of ten samples would be the second
     one; read as the shortest decimal that gives this double, it is the first.
     """
-    number = read_number(field, value)
-    if not 0 < number < 1:
-        raise InvalidQuery(field, "a number above 0 and below 1")
-    return Fraction(*Decimal(repr(number)).as_integer_ratio())
+    return Fraction(*Decimal(repr(share)).as_integer_ratio())
 
 
-def is_label(value: object) -> bool:
-    return isinstance(value, str) and 1 <= len(value) <= NAME_LENGTH_MAX and value.isprintable()
-
-
-def shown(name: object) -> str:
-    return name if isinstance(name, str) and is_label(name) else "(unprintable)"
+def is_label(value: str) -> bool:
+    return 1 <= len(value) <= NAME_LENGTH_MAX and value.isprintable()
 
 
 @contextmanager

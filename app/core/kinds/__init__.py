@@ -1,13 +1,15 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from app.core.decisions import question
-from app.core.decisions.estimands import SHARED_ESTIMANDS
-from app.core.kinds.kind import Kind
+from app.core.decisions.estimands import Askable
+from app.core.decisions.specification import describe_questions
+from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide_budget
@@ -19,9 +21,8 @@ from app.errors import InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-ESTIMANDS: tuple[str, ...] = tuple(
-    dict.fromkeys([*SHARED_ESTIMANDS, *(name for kind in KINDS for name in kind.estimands)])
-)
+ESTIMANDS = estimands_of(KINDS)
+describe_questions(ESTIMANDS)
 
 
 def model_specs() -> dict[str, type[Spec]]:
@@ -78,17 +79,25 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
 
 
 def compile_question(
-    body: Mapping[str, Any], parameters: Sequence[Parameter], model: ReleaseModel | None = None
+    body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
     """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    own = {} if model is None else kind_of(model).estimands
-    return question.compile_question(body, parameters, model, {**SHARED_ESTIMANDS, **own})
+    return question.compile_question(body, parameters, model, _askable(None if model is None else model.family))
 
+
+@lru_cache(maxsize=64)
+def _askable(family: str | None) -> Askable:
+    return askable_of(None if family is None else kind_with(family), KINDS)
+
+
+QuestionSpec = question.QuestionSpec
+"""Complete here, where every kind is known."""
 
 __all__ = [
     "ESTIMANDS",
     "KINDS",
     "Kind",
+    "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
     "compile_question",

@@ -4,14 +4,14 @@ Services, cards, plans, questions and the specification find everything particul
 outside the folder asks which kind a model is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.decisions.estimands.estimand import EstimandParser
+from app.core.decisions.estimands import SHARED_ESTIMANDS, Askable, EstimandKind
 from app.core.kinds.plan_figures import Planner
 from app.core.kinds.protocols import Family, MechanismKind, ReleaseMechanism, ReleaseModel
-from app.core.specs import read_one_of
+from app.core.specs import Spec, read_one_of
 from app.errors import InvalidMechanism
 
 
@@ -35,7 +35,7 @@ class Kind:
     families: Mapping[str, Family[ReleaseModel]]
     mechanisms: Mapping[str, MechanismKind[ReleaseMechanism]]
     planner: Planner
-    estimands: Mapping[str, EstimandParser]
+    estimands: Mapping[str, EstimandKind[Any]]
     card: CardWords
 
     def parse_mechanism(self, spec: Mapping[str, Any]) -> ReleaseMechanism:
@@ -43,3 +43,19 @@ class Kind:
         choices = {name: each.spec for name, each in self.mechanisms.items()}
         name, read = read_one_of("kind", choices, spec, "mechanism", InvalidMechanism, " for this kind of model")
         return self.mechanisms[name].build(read)
+
+
+def estimands_of(kinds: Sequence[Kind]) -> dict[str, list[type[Spec]]]:
+    """Every `kind` of estimand, with its shape; with several where kinds of models use one name for different things."""
+    found: dict[str, list[type[Spec]]] = {}
+    for estimands in (SHARED_ESTIMANDS, *(kind.estimands for kind in kinds)):
+        for name, estimand in estimands.items():
+            found.setdefault(name, []).append(estimand.spec)
+    return found
+
+
+def askable_of(own: Kind | None, kinds: Sequence[Kind]) -> Askable:
+    """None is for a release of which nothing but the parameters is known."""
+    known = {**SHARED_ESTIMANDS, **({} if own is None else own.estimands)}
+    others = {name: [kind.name for kind in kinds if name in kind.estimands] for name in estimands_of(kinds)}
+    return Askable(known, {name: " or ".join(names) for name, names in others.items() if name not in known})

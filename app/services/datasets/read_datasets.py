@@ -5,9 +5,10 @@ from app.ledger.account import Account, account_id
 from app.services.budgets import budget_view
 from app.services.principals import Steward
 from app.services.runtime.runtime import Runtime
-from app.services.views import DatasetView, Page
+from app.services.views import DatasetView
 from app.storage import accounts, datasets
 from app.storage.datasets import Dataset
+from app.storage.paging import Page
 
 
 async def list_datasets(runtime: Runtime, *, steward: Steward, cursor: str | None, limit: int) -> Page[DatasetView]:

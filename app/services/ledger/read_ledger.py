@@ -9,9 +9,10 @@ from app.ledger.signed_head import ALGORITHM
 from app.services.people.visibility import may_see_dataset
 from app.services.principals import Overseer
 from app.services.runtime.runtime import Runtime
-from app.services.views import LedgerEntryView, LedgerHeadView, Page
+from app.services.views import LedgerEntryView, LedgerHeadView
 from app.storage import accounts, ledger_book
 from app.storage.ledger_heads import read_stored
+from app.storage.paging import Page
 
 
 async def read_ledger(

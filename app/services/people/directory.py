@@ -8,8 +8,9 @@ from app.services.runtime import idempotency
 from app.services.runtime.idempotency import Once
 from app.services.runtime.identifiers import new_id
 from app.services.runtime.runtime import Runtime
-from app.services.views import CapView, MeView, Page, PrincipalView
+from app.services.views import CapView, MeView, PrincipalView
 from app.storage import accesses, accounts, grants
+from app.storage.paging import Page
 from app.storage.principals import Principal, insert_principal, page_principals
 
 NAME_LENGTH_MAX = 200

@@ -16,12 +16,12 @@ PENDING_RETRY_S = 2
 async def visible_datasets(connection: Connection, principal: AnyPrincipal) -> set[str] | None:
     """None means all: an auditor appointed by the operator. One appointed by a steward sees that steward's."""
     if isinstance(principal, Steward):
-        return await _owned_ids(connection, principal.id)
+        return await datasets.owned_ids(connection, principal.id)
     if isinstance(principal, Auditor):
         person = await get_principal(connection, principal.id)
         if person is not None and person.created_by is None:
             return None
-        return set() if person is None else await _owned_ids(connection, str(person.created_by))
+        return set() if person is None else await datasets.owned_ids(connection, str(person.created_by))
     capped = {account.dataset for account in await accounts.list_accounts(connection, analyst=principal.id)}
     granted = {grant.dataset_id for grant in await grants.list_grants(connection, principal.id)}
     return capped | granted
@@ -85,14 +85,3 @@ async def readable_samples(connection: Connection, reader: Reader, release: Rele
     if samples < 1:
         raise AccessRequired("pay for samples first: POST /v1/releases/{id}/access")
     return samples
-
-
-async def _owned_ids(connection: Connection, owner: str) -> set[str]:
-    owned: set[str] = set()
-    cursor = None
-    while True:
-        page = await datasets.page_datasets(connection, owner=owner, cursor=cursor, limit=200)
-        owned |= {item.id for item in page.items}
-        if page.next_cursor is None:
-            return owned
-        cursor = page.next_cursor

@@ -9,9 +9,10 @@ from app.services.people.visibility import find_release, visible_datasets
 from app.services.principals import AnyPrincipal
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
-from app.services.views import Page, ReleaseView
+from app.services.views import ReleaseView
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
+from app.storage.paging import Page
 from app.storage.releases import Release
 
 

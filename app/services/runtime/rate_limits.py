@@ -9,7 +9,6 @@ import ipaddress
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -33,13 +32,13 @@ class RateLimits:
     _proven: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
 
     @classmethod
-    def of(cls, settings: Settings, cache: Cache, monotonic: Callable[[], float] = time.monotonic) -> "RateLimits":
+    def of(cls, settings: Settings, cache: Cache) -> "RateLimits":
         shared = cache if settings.redis_url is not None else None
 
         def limit(name: str, per_s: float, burst: float, counted_by: Cache | None) -> Limit | None:
             if not per_s > 0:
                 return None
-            return Limit(Policy(name, per_s, max(1, math.ceil(burst))), counted_by, monotonic)
+            return Limit(Policy(name, per_s, max(1, math.ceil(burst))), counted_by, time.monotonic)
 
         heavy, failed = settings.rate_limit_heavy_per_s, settings.auth_failures_per_s
         return cls(

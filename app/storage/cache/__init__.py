@@ -7,13 +7,10 @@ from app.storage.cache.token_bucket import Tokens
 __all__ = ["Cache", "FailureHook", "MemoryCache", "Message", "Tokens", "open_cache"]
 
 
-def open_cache(url: str | None, *, namespace: str = "postern:v1", on_failure: FailureHook | None = None) -> Cache:
-    """Redis at `redis://…` or, without an address, this process's own memory.
-
-    Deployments that share a Redis but not a database need different namespaces.
-    """
+def open_cache(url: str | None, *, on_failure: FailureHook | None = None) -> Cache:
+    """Redis at `redis://…` or, without an address, this process's own memory."""
     if url is None:
         return MemoryCache()
     from app.storage.cache.redis import RedisCache  # loaded only where it is used
 
-    return RedisCache(url, namespace=namespace, on_failure=on_failure)
+    return RedisCache(url, on_failure=on_failure)

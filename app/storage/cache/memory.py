@@ -76,12 +76,9 @@ class MemoryCache:
     async def ping(self) -> bool:
         return True
 
-    async def clear(self) -> None:
+    async def close(self) -> None:
         self._entries.clear()
         self._bytes = 0
-
-    async def close(self) -> None:
-        await self.clear()
 
     @property
     def size_bytes(self) -> int:

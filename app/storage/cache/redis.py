@@ -24,28 +24,33 @@ from app.storage.cache.token_bucket import TAKE, Tokens
 
 T = TypeVar("T")
 
+NAMESPACE = "postern:v1"
 TIMEOUT_S = 0.25
 COOLDOWN_S = 0.5
 _QUIET_S = 1.0
 _SILENT_S = 4.0
-_MAX_CONNECTIONS = 64
+_CONNECTIONS_MAX = 64
+
+
+def open_client(url: str, *, connections_max: int) -> Redis:
+    """Short timeouts and no retries. Raises InvalidInput."""
+    try:
+        return Redis.from_url(
+            url,
+            socket_timeout=TIMEOUT_S,
+            socket_connect_timeout=TIMEOUT_S,
+            max_connections=connections_max,
+            retry=Retry(NoBackoff(), 0),
+        )
+    except ValueError:
+        raise InvalidInput("redis_url", "redis://host:port/number") from None
 
 
 class RedisCache:
-    """Keys and channels live under `namespace`, so that `clear` touches nothing else."""
+    """Keys and channels live under `NAMESPACE`."""
 
-    def __init__(self, url: str, *, namespace: str = "postern:v1", on_failure: FailureHook | None = None) -> None:
-        try:
-            self._client: Redis = Redis.from_url(
-                url,
-                socket_timeout=TIMEOUT_S,
-                socket_connect_timeout=TIMEOUT_S,
-                max_connections=_MAX_CONNECTIONS,
-                retry=Retry(NoBackoff(), 0),
-            )
-        except ValueError:
-            raise InvalidInput("redis_url", "redis://host:port/number") from None
-        self._namespace = namespace
+    def __init__(self, url: str, *, on_failure: FailureHook | None = None) -> None:
+        self._client = open_client(url, connections_max=_CONNECTIONS_MAX)
         self._on_failure = on_failure
         self._breaker = Breaker(time.monotonic, COOLDOWN_S)
 
@@ -108,16 +113,12 @@ class RedisCache:
         """Asks Redis itself, whatever the breaker thinks."""
         return bool(await self._softly("ping", self._client.ping(), False))
 
-    async def clear(self) -> None:
-        if self._breaker.allows():
-            await self._softly("clear", self._clear(), None)
-
     async def close(self) -> None:
         with contextlib.suppress(RedisError, OSError):
             await self._client.aclose()
 
     def _key(self, key: str) -> str:
-        return f"{self._namespace}:{key}"
+        return f"{NAMESPACE}:{key}"
 
     async def _softly(self, operation: str, call: Awaitable[T], otherwise: T) -> T:
         try:
@@ -132,16 +133,6 @@ class RedisCache:
     def _failed(self, operation: str) -> None:
         if self._on_failure is not None:
             self._on_failure(operation)
-
-    async def _clear(self) -> None:
-        batch: list[bytes] = []
-        async for key in self._client.scan_iter(match=f"{self._namespace}:*", count=500):
-            batch.append(key)
-            if len(batch) == 500:
-                await self._client.unlink(*batch)
-                batch.clear()
-        if batch:
-            await self._client.unlink(*batch)
 
     async def _pump(self, channels: tuple[str, ...], mailbox: Mailbox, ready: asyncio.Event) -> None:
         """Keep one subscription alive; every reconnection, and a first one that came late, tells `LOST`."""
@@ -172,5 +163,5 @@ class RedisCache:
                 continue
             heard = time.monotonic()
             if message["type"] == "message":
-                name = message["channel"].decode().removeprefix(f"{self._namespace}:")
+                name = message["channel"].decode().removeprefix(f"{NAMESPACE}:")
                 mailbox.deliver(Message(name, message["data"]))

@@ -113,7 +113,8 @@ def test_another_process_gives_the_same_bytes():
     code = """
 import json, sys
 import numpy as np
-from app.core.decisions import SampleSet, answer_question, compile_question
+from app.core.decisions import SampleSet, answer_question
+from app.core.kinds import compile_question
 from app.core.parameters import Parameter
 parameters = [Parameter("theta", 0.05, 0.95), Parameter("phi", -1.0, 1.0)]
 samples = SampleSet(parameters, np.array(json.loads(sys.stdin.readline())))

@@ -19,10 +19,10 @@ from app.core.parameters import Parameter
 from tests.core.decisions.clinic import ARMS, MODEL, joint, network_samples
 from tests.core.decisions.reference_utilities import expression_spec, mean
 from tests.core.decisions.wages import WAGES, wage_samples
+from tests.deep import deep
 
-BOUNDED = settings(
-    derandomize=True, deadline=None, database=None, max_examples=20, suppress_health_check=list(HealthCheck)
-)
+BOUNDED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+some_or_many = pytest.mark.parametrize("examples", [10, deep(200)])
 CLOSE = 1e-9
 THREE = (Parameter("theta", 0.0, 1.0), Parameter("phi", -1.0, 1.0), Parameter("psi", 0.5, 4.0))
 SUCCESS = (Parameter("theta", 0.05, 0.95),)
@@ -160,10 +160,13 @@ def utilities_for(name: str, lower: float, upper: float) -> list[dict]:
     return found + [{"kind": "zero_one"}] * (name in {"finite", "comparison"})
 
 
+@some_or_many
 @pytest.mark.parametrize("name", NUMBERS)
-@BOUNDED
-@given(data=st.data())
-def test_no_response_on_a_fine_grid_is_better_and_the_utility_is_the_plain_mean(name, data):
+def test_no_response_on_a_fine_grid_is_better_and_the_utility_is_the_plain_mean(name, examples):
+    settings(BOUNDED, max_examples=examples)(given(st.just(name), st.data())(check_on_a_fine_grid))()
+
+
+def check_on_a_fine_grid(name, data):
     release, spec, naive = NUMBERS[name]
     samples = data.draw(samples_of(release))
     values = naive(samples)
@@ -182,10 +185,13 @@ def test_no_response_on_a_fine_grid_is_better_and_the_utility_is_the_plain_mean(
             assert answer.response == min(value for value in counts if counts[value] == max(counts.values()))
 
 
-@BOUNDED
-@given(samples=samples_of("network"))
-def test_no_level_report_or_record_is_better_than_the_one_named(samples):
+@some_or_many
+def test_no_level_report_or_record_is_better_than_the_one_named(examples):
     """`classification` with `zero_one` and `log`, `explanation` with `zero_one`: the law of each sample is written out."""
+    settings(BOUNDED, max_examples=examples)(given(samples_of("network"))(check_what_is_named))()
+
+
+def check_what_is_named(samples):
     shares = {arm: event_share(samples, lambda r, arm=arm: r[0] == arm, lambda r: r[1] == "true") for arm in ARMS}
     law = {arm: math.fsum(share) / samples.size for arm, share in shares.items()}
     spec = {"kind": "classification", "variable": "arm", "features": {"cured": True}}

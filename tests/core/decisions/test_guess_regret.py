@@ -1,7 +1,8 @@
 """Regret bounds of zero_one, log and expression utilities hold at their confidence and are not vacuous.
 
-As in `test_regret_bounds.py`: 1,500 sample sets from a known posterior at confidence 0.8; more than 24.2 % violations would be
-seen with probability below 10⁻⁴ (four standard deviations) if the bound held with probability exactly 0.8.
+As in `test_regret_bounds.py`: sample sets from a known posterior at confidence 0.8; four standard deviations more violations
+would be seen with probability below 10⁻⁴ if the bound held with probability exactly 0.8. 1,500 sets, or 300 in `make test` from
+posteriors of more than two atoms, where bounds have room to spare.
 """
 
 import math
@@ -14,9 +15,10 @@ from app.core.decisions.regret import Bound, bound_finite, bound_log_law, bound_
 from app.core.kinds import compile_question
 from app.core.parameters import Parameter
 from tests.core.decisions.clinic import MODEL, joint, network_samples
+from tests.deep import deep
 
 THETA = Parameter("theta", 0.0, 1.0)
-ROUNDS, CONFIDENCE, VIOLATIONS_MAX = 1_500, 0.8, 0.242
+ROUNDS, CONFIDENCE = 1_500, 0.8
 POINTS = np.linspace(0, 1, 11)
 POSTERIORS = {
     "uniform": np.full(11, 1 / 11),
@@ -57,18 +59,35 @@ BODIES = {
 }
 
 
+ATOMS_FEW = [name for name, p in POSTERIORS.items() if np.count_nonzero(p) == 2]
+ATOMS_MANY = [name for name in POSTERIORS if name not in ATOMS_FEW]
+
+
 @pytest.mark.parametrize("size", [5, 60])
-@pytest.mark.parametrize("name", POSTERIORS)
+@pytest.mark.parametrize(
+    ("name", "rounds"),
+    [
+        *((name, ROUNDS) for name in ATOMS_FEW),
+        *((name, 300) for name in ATOMS_MANY),
+        *(deep(name, ROUNDS) for name in ATOMS_MANY),
+    ],
+)
 @pytest.mark.parametrize("kind", BODIES)
-def test_regret_stays_below_its_bound_as_often_as_promised(kind, name, size):
+def test_regret_stays_below_its_bound_as_often_as_promised(kind, name, size, rounds):
     p = POSTERIORS[name]
     question = compile_question(BODIES[kind] | {"confidence": CONFIDENCE}, [THETA])
-    draws = np.random.default_rng(7).choice(POINTS, p=p, size=(ROUNDS, size))
-    answers = [answer_question(question, SampleSet([THETA], row[:, None])) for row in draws]
-    assert len({answer.regret.bound for answer in answers}) == 1
-    regrets = np.array([regret_of(kind, p, answer.response) for answer in answers])
-    assert regrets.min() >= -1e-12
-    assert (regrets > answers[0].regret.bound).mean() <= VIOLATIONS_MAX
+    bounds, known, regrets = set(), {}, []
+    for row in np.random.default_rng(7).choice(POINTS, p=p, size=(rounds, size)):
+        key = tuple(np.sort(row))  # the order of samples does not matter to a maximiser
+        if key not in known:
+            answer = answer_question(question, SampleSet([THETA], row[:, None]))
+            bounds.add(answer.regret.bound)
+            known[key] = regret_of(kind, p, answer.response)
+        regrets.append(known[key])
+    assert len(bounds) == 1
+    assert min(regrets) >= -1e-12
+    allowed = 1 - CONFIDENCE + 4 * math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / rounds)
+    assert (np.array(regrets) > bounds.pop()).mean() <= allowed
 
 
 def test_regret_of_explanations_stays_below_its_bound_with_what_the_search_may_miss():

@@ -1,5 +1,7 @@
 """Estimands of networks against the joint law written out record by record, and refusals that name the field."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -147,11 +149,21 @@ def test_expressions_use_cells_in_backticks_and_estimands_by_name():
     ("estimand", "field"),
     [
         ({"kind": "probability"}, "estimand.event"),
+        ({"kind": "probability", "event": None}, "estimand.event"),
         ({"kind": "probability", "event": {"cured": True}, "given": {}}, "estimand.given"),
+        ({"kind": "probability", "event": {"cured": True}, "evidence": []}, "estimand.evidence"),
+        ({"kind": "probability", "event": {"cured": True}, "evidence": "arm"}, "estimand.evidence"),
         ({"kind": "probability", "event": {"dose": 1}}, "estimand.event"),
         ({"kind": "probability", "event": {"cured": 3}}, "estimand.event.cured"),
         ({"kind": "probability", "event": {"cured": True}, "evidence": {"arm": "x"}}, "estimand.evidence.arm"),
         ({"kind": "expectation", "variable": "arm"}, "estimand.scores"),
+        ({"kind": "expectation", "variable": "visits", "scores": {"0": 1, "1": 2, "2": True}}, "estimand.scores"),
+        ({"kind": "expectation", "variable": "visits", "scores": {"0": 1, "1": 2, "2": math.inf}}, "estimand.scores"),
+        ({"kind": "expectation", "variable": "visits", "scores": {"0": 1, "1": 2, "2": 10**400}}, "estimand.scores"),
+        ({"kind": "expectation", "variable": []}, "estimand.variable"),
+        ({"kind": "classification", "features": {"arm": "drug"}}, "estimand.variable"),
+        ({"kind": "prediction", "variable": "cured", "level": [["true"]]}, "estimand.level"),
+        ({"kind": "prediction", "variable": "cured", "level": None}, "estimand.level"),
         ({"kind": "prediction", "features": {}}, "estimand.variable"),
         ({"kind": "prediction", "variable": "dose"}, "estimand.variable"),
         ({"kind": "prediction", "variable": "arm"}, "estimand.level"),

@@ -11,6 +11,7 @@ from app.core.decisions import UTILITIES
 from app.core.kinds import ESTIMANDS, compile_question
 from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidInput, InvalidQuery
+from tests.deep import deep
 
 PARAMETERS = (Parameter("theta", 0.05, 0.95),)
 THETA = {"kind": "parameter", "name": "theta"}
@@ -156,18 +157,25 @@ objects = st.fixed_dictionaries(
 )
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=500)
-@given(st.fixed_dictionaries({}, optional={"estimand": objects | json_values, "utility": objects | json_values}))
-def test_any_json_compiles_or_is_refused_with_a_field(body):
-    try:
-        compile_question(body, PARAMETERS)
-    except InvalidInput as error:
-        problems = error.problems
-    else:
-        return
-    assert problems[0].field
-    assert problems[0].expected
-    problems[0].field.encode()
+bodies = st.fixed_dictionaries({}, optional={"estimand": objects | json_values, "utility": objects | json_values})
+
+
+@pytest.mark.parametrize("examples", [150, deep(3_000)])
+def test_any_json_compiles_or_is_refused_with_a_field(examples):
+    @settings(derandomize=True, deadline=None, database=None, max_examples=examples)
+    @given(bodies)
+    def check(body):
+        try:
+            compile_question(body, PARAMETERS)
+        except InvalidInput as error:
+            problems = error.problems
+        else:
+            return
+        assert problems[0].field
+        assert problems[0].expected
+        problems[0].field.encode()
+
+    check()
 
 
 def test_a_question_has_at_most_256_estimands_at_any_depth():

@@ -14,11 +14,10 @@ from app.core.kinds import compile_question
 from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
 from tests.core.decisions.expression_fuzzer import Fuzzer
+from tests.deep import deep
 
 PARAMETERS = (Parameter("theta", 0.0, 1.0), Parameter("phi", -1.0, 1.0), Parameter("psi", 0.5, 2.0))
-BOUNDED = settings(
-    derandomize=True, deadline=None, database=None, max_examples=40, suppress_health_check=list(HealthCheck)
-)
+BOUNDED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 CASES = {
     "pinball": ("-4 * max(theta - r, 0) - max(r - theta, 0)", lambda t, p, s, r: -4 * max(t - r, 0) - max(r - t, 0)),
     "absolute": ("-abs(theta - r)", lambda t, p, s, r: -abs(t - r)),
@@ -50,10 +49,14 @@ def samples_of(size: int, seed: int = 1) -> SampleSet:
     return SampleSet(PARAMETERS, np.column_stack(columns))
 
 
+@pytest.mark.parametrize("examples", [12, deep(200)])
 @pytest.mark.parametrize("name", CASES)
-@BOUNDED
-@given(draws=st.lists(rows, min_size=1, max_size=10))
-def test_no_response_of_a_fine_grid_is_better_by_more_than_a_billionth(name, draws):
+def test_no_response_of_a_fine_grid_is_better_by_more_than_a_billionth(name, examples):
+    draws = st.lists(rows, min_size=1, max_size=10)
+    settings(BOUNDED, max_examples=examples)(given(st.just(name), draws)(check_against_a_fine_grid))()
+
+
+def check_against_a_fine_grid(name, draws):
     text, plain = CASES[name]
     answer = answer_question(compile_question(body(text), PARAMETERS), SampleSet(PARAMETERS, np.array(draws)))
 
@@ -202,12 +205,13 @@ def test_extremes_are_answered_with_a_true_if_vacuous_bound(text, responses, bou
     assert surface.means(tried).max() <= found.value + found.gap
 
 
-def test_fuzzed_utilities_are_answered_with_a_true_gap_or_refused_at_a_position():
+@pytest.mark.parametrize(("inputs", "least"), [(2_000, 100), deep(20_000, 1_000)])
+def test_fuzzed_utilities_are_answered_with_a_true_gap_or_refused_at_a_position(inputs, least):
     """Texts of the expression fuzzer with r in the place of x, over the range that interval arithmetic gives them."""
     fuzzer, searched = Fuzzer(seed=5), 0
     parameters, samples = (*PARAMETERS, Parameter("a b=c", 0.0, 1.0)), samples_of(7)
     samples = SampleSet(parameters, np.column_stack([samples.matrix, samples.columns[0]]))
-    for text in fuzzer.texts(4_000):
+    for text in fuzzer.texts(inputs):
         own = text.replace("`x`", "r").replace("x", "r")
         try:
             expression = compile_expression(own, parameters, "field", [Parameter("r", -2.0, 3.0)])
@@ -219,7 +223,7 @@ def test_fuzzed_utilities_are_answered_with_a_true_gap_or_refused_at_a_position(
         if not expression.lower < expression.upper or not gap_is_true(body(own, **spec), samples):
             continue
         searched += 1
-    assert searched >= 200
+    assert searched >= least
 
 
 def gap_is_true(question_body: dict, samples: SampleSet) -> bool:

@@ -1,8 +1,10 @@
 """Regret bounds hold at their confidence, say something, and come from public numbers.
 
-Each simulation draws 1,500 sample sets from a known posterior, computes the exact regret of the engine's
-response and counts how often it exceeds the bound at confidence 0.8. If the bound held with probability exactly
-0.8, more than 24.2 % violations would be seen with probability below 10⁻⁴ (four standard deviations).
+Each simulation draws sample sets from a known posterior, computes the exact regret of the engine's response and counts
+how often it exceeds the bound at confidence 0.8. If the bound held with probability exactly 0.8, four standard deviations
+more violations would be seen with probability below 10⁻⁴: more than 24.2 % of 1,500 sets. Two atoms, where bounds are
+tightest, have that many always; a grid, where they have room to spare, 300 in `make test`: there more than 29.3 %
+count, which a bound that holds with probability 0.6 shows with probability over 0.9999.
 """
 
 import inspect
@@ -16,11 +18,11 @@ from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.regret import bound_finite, bound_mean, bound_quantiles
 from app.core.kinds import compile_question
 from app.core.parameters import Parameter
+from tests.deep import deep
 
 THETA = Parameter("theta", 0.0, 1.0)
 ROUNDS = 1_500
 CONFIDENCE = 0.8
-VIOLATIONS_MAX = 0.242
 GRID = np.linspace(0, 1, 21)
 POSTERIORS = {
     "two ends, even": (np.array([0.0, 1.0]), np.array([0.5, 0.5])),
@@ -70,27 +72,46 @@ def simulated(utility, values, probabilities, size, rounds=ROUNDS):
         body["estimand"] = {"kind": "parameter", "name": "theta"}
     question = compile_question(body, [THETA])
     draws = np.random.default_rng(11).choice(values, p=probabilities, size=(rounds, size))
-    answers = [answer_question(question, SampleSet([THETA], row[:, None])) for row in draws]
-    bounds = {answer.regret.bound for answer in answers}
+    bounds, known, regrets = set(), {}, []
+    for row in draws:
+        key = tuple(np.sort(row))  # the order of samples does not matter to a maximiser
+        if key not in known:
+            answer = answer_question(question, SampleSet([THETA], row[:, None]))
+            bounds.add(answer.regret.bound)
+            known[key] = exact_regret(utility, values, probabilities, answer.response)
+        regrets.append(known[key])
     assert len(bounds) == 1, "the bound depends on the samples"
-    regrets = np.array([exact_regret(utility, values, probabilities, a.response) for a in answers])
-    return regrets, bounds.pop()
+    return np.array(regrets), bounds.pop()
 
 
-@pytest.mark.parametrize("name", POSTERIORS)
+def violations_max(rounds):
+    return 1 - CONFIDENCE + 4 * math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / rounds)
+
+
+two_atoms_or_fewer_rounds = pytest.mark.parametrize(
+    ("name", "rounds"),
+    [
+        *((name, ROUNDS) for name in POSTERIORS if name.startswith("two ends")),
+        *((name, 300) for name in POSTERIORS if not name.startswith("two ends")),
+        *(deep(name, ROUNDS) for name in POSTERIORS if not name.startswith("two ends")),
+    ],
+)
+
+
+@two_atoms_or_fewer_rounds
 @pytest.mark.parametrize("utility", SIMPLE, ids=lambda u: "-".join(map(str, u.values())))
 @pytest.mark.parametrize("size", [10, 100])
-def test_regret_stays_below_its_bound_as_often_as_promised(utility, name, size):
-    regrets, bound = simulated(utility, *POSTERIORS[name], size)
+def test_regret_stays_below_its_bound_as_often_as_promised(utility, name, size, rounds):
+    regrets, bound = simulated(utility, *POSTERIORS[name], size, rounds)
     assert regrets.min() >= -1e-12
-    assert (regrets > bound).mean() <= VIOLATIONS_MAX
+    assert (regrets > bound).mean() <= violations_max(rounds)
 
 
-@pytest.mark.parametrize("name", POSTERIORS)
-def test_regret_of_actions_stays_below_its_bound_as_often_as_promised(name):
+@two_atoms_or_fewer_rounds
+def test_regret_of_actions_stays_below_its_bound_as_often_as_promised(name, rounds):
     utility = {"kind": "actions", "actions": ACTIONS, "range": [0, 1]}
-    regrets, bound = simulated(utility, *POSTERIORS[name], 30)
-    assert (regrets > bound).mean() <= VIOLATIONS_MAX
+    regrets, bound = simulated(utility, *POSTERIORS[name], 30, rounds)
+    assert (regrets > bound).mean() <= violations_max(rounds)
 
 
 def test_the_quantile_bound_cannot_be_lowered():

@@ -13,6 +13,7 @@ from app.core.decisions import UTILITIES
 from app.core.decisions.regret import bound_log_law, bound_mode
 from app.core.kinds import compile_question
 from tests.core.decisions.regret_simulation import BODIES, GRID, PARAMETER, POSTERIORS, THETA, simulate
+from tests.deep import deep_unless
 
 ROUNDS = 300
 CONFIDENCES = (0.5, 0.9, 0.95)
@@ -26,9 +27,12 @@ def places(p: np.ndarray, size: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice(11, p=p, size=(ROUNDS, size))
 
 
-@pytest.mark.parametrize("size", [4, 40])
-@pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize("name", BODIES)
+def at_its_worst(name: str, posterior: str, size: int = 4) -> bool:
+    """Searching a curve is slow, and loses most where samples lie at two ends."""
+    return name != "expression, curved" or posterior in ("two ends", "skewed")
+
+
+@pytest.mark.parametrize(("name", "posterior", "size"), deep_unless(at_its_worst, BODIES, POSTERIORS, [4, 40]))
 def test_a_bound_holds_as_often_as_its_confidence(name, posterior, size):
     p = POSTERIORS[posterior]
     simulated = simulate(name, p, size, places(p, size, 7))
@@ -37,7 +41,7 @@ def test_a_bound_holds_as_often_as_its_confidence(name, posterior, size):
         assert simulated.violations(confidence).sum() <= most_allowed(1 - confidence)
 
 
-@pytest.mark.parametrize("posterior", POSTERIORS)
+@pytest.mark.parametrize("posterior", deep_unless(lambda posterior: posterior != "uniform", POSTERIORS))
 def test_bounds_of_a_batch_hold_all_at_once(posterior):
     """Every utility asked of the same samples, each at δ/T."""
     p = POSTERIORS[posterior]

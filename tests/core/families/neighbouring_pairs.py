@@ -48,9 +48,11 @@ def renyi_curve(model: Model, people: int, unit_rows: int, temperature: float, p
         log_p = tables[[place[first] for first, _ in chunk]]
         gap = log_p - tables[[place[second] for _, second in chunk]]
         for i, order in enumerate(ORDERS):
-            exponent = log_p + (order - 1) * gap
+            exponent = (order - 1) * gap  # one array, overwritten: memory passed over is what this costs
+            exponent += log_p
             top = exponent.max(axis=1, keepdims=True)
-            total = top[:, 0] + np.log(np.exp(exponent - top).sum(axis=1))
+            exponent -= top
+            total = top[:, 0] + np.log(np.exp(exponent, out=exponent).sum(axis=1))
             best[i] = max(best[i], float(total.max()) / (order - 1))
     return best
 

@@ -8,8 +8,9 @@ from tests.core.networks.network_cases import Array, clinical_network, draw_samp
 from tests.core.networks.pgmpy_peer import pgmpy_engine, pgmpy_law
 
 NETWORK = clinical_network()
-# Loading pgmpy alone takes about ten seconds.
-pytestmark = pytest.mark.slow
+# Loading pgmpy takes seconds in each process that runs tests; in `make test` enumeration is the reference
+# (`test_elimination.py`).
+pytestmark = pytest.mark.deep
 COMPARED = (0, 1, 499, 998, 999)
 
 

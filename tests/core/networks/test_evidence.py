@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.decisions import SampleSet, answer_question
+from app.core.kinds import compile_question
 from app.core.kinds.networks.evidence.compiled import compile_evidence, compile_expectation, compile_law, read_evidence
+from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.structure import Node, build_network
 from app.errors import InvalidQuery
 
@@ -19,6 +22,7 @@ NETWORK = build_network(
         Node("visits", COUNTS, ("cured",), (1.0,) * 4),
     ]
 )
+MODEL = NetworkModel("network", NETWORK, 0.01)
 ROW = np.array([[0.5, 0.5, 0.2, 0.8, 0.6, 0.4, 0.4, 0.3, 0.2, 0.1, 0.1, 0.2, 0.3, 0.4]])
 
 
@@ -40,8 +44,6 @@ def test_two_ways_to_write_evidence_mean_the_same(written: Any, read: Any) -> No
 @pytest.mark.parametrize(
     ("evidence", "field", "words"),
     [
-        ([], "estimand.evidence", "an object"),
-        ("arm", "estimand.evidence", "an object"),
         ({"dose": 1}, "estimand.evidence", "arm, cured, visits"),
         ({3: 1}, "estimand.evidence", "arm, cured, visits"),
         ({"arm": "Drug"}, "estimand.evidence.arm", "drug, placebo"),
@@ -67,7 +69,6 @@ def test_evidence_that_names_nothing_is_refused_with_what_is_allowed(evidence: A
 @pytest.mark.parametrize(
     ("event", "evidence", "field"),
     [
-        (None, None, "estimand.event"),
         ({}, None, "estimand.event"),
         ({"arm": ["drug", "placebo"]}, None, "estimand.event"),
         ({"arm": "drug"}, {"arm": "drug"}, "estimand.event"),
@@ -98,12 +99,8 @@ def test_expectations_take_scores_from_whole_numbers_and_booleans() -> None:
     [
         ("arm", None, None, "estimand.scores"),
         ("arm", None, {"drug": 1}, "estimand.scores"),
-        ("arm", None, {"drug": 1, "placebo": True}, "estimand.scores"),
-        ("arm", None, {"drug": 1, "placebo": float("inf")}, "estimand.scores"),
-        ("arm", None, {"drug": 1, "placebo": 10**400}, "estimand.scores"),
         ("arm", None, {"drug": 2, "placebo": 2.0}, "estimand.scores"),
         ("dose", None, None, "estimand.variable"),
-        ([], None, None, "estimand.variable"),
         ("visits", {"visits": 1}, None, "estimand.variable"),
     ],
 )
@@ -138,8 +135,9 @@ JSON = st.recursive(
 
 @given(event=JSON, evidence=JSON)
 def test_any_json_is_answered_inside_the_unit_interval_or_refused_by_field(event: Any, evidence: Any) -> None:
+    estimand = {"kind": "probability", "event": event, "evidence": evidence}
     try:
-        question = compile_evidence(NETWORK, event=event, evidence=evidence)
+        question = compile_question({"estimand": estimand, "utility": {"kind": "squared"}}, MODEL.parameters, MODEL)
     except InvalidQuery:
         return
-    assert 0 <= question.values(ROW)[0] <= 1
+    assert 0 <= answer_question(question, SampleSet(MODEL.parameters, ROW)).response <= 1

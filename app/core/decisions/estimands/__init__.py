@@ -1,12 +1,14 @@
 """Estimands by `kind` that can be asked of every release; those of a kind of model are in its folder. A file and a line here."""
 
-from app.core.decisions.estimands import comparison, expression, parameter
-from app.core.decisions.estimands.estimand import AnyEstimand, Context, Estimand, EstimandParser
+from typing import Any
 
-SHARED_ESTIMANDS: dict[str, EstimandParser] = {
-    "parameter": parameter.parse,
-    "expression": expression.parse,
-    "comparison": comparison.parse,
+from app.core.decisions.estimands import comparison, expression, parameter
+from app.core.decisions.estimands.estimand import AnyEstimand, Askable, Context, Estimand, EstimandKind
+
+SHARED_ESTIMANDS: dict[str, EstimandKind[Any]] = {
+    "parameter": EstimandKind(parameter.ParameterSpec, parameter.parse),
+    "expression": EstimandKind(expression.ExpressionSpec, expression.parse),
+    "comparison": EstimandKind(comparison.ComparisonSpec, comparison.parse),
 }
 
-__all__ = ["SHARED_ESTIMANDS", "AnyEstimand", "Context", "Estimand", "EstimandParser"]
+__all__ = ["SHARED_ESTIMANDS", "AnyEstimand", "Askable", "Context", "Estimand", "EstimandKind"]

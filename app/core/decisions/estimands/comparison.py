@@ -4,21 +4,29 @@ Left and right are estimands that are numbers. Under `squared` the answer is P(l
 samples: swapping the sides gives one minus it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context, Estimand, Guess, check_total_work
+from app.core.decisions.estimands.estimand import Context, Estimand, Guess, Inner, check_total_work
 from app.core.decisions.estimands.finite_values import guess_frequent
 from app.core.decisions.expressions import check_work
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
+from app.core.specs import Spec
 from app.errors import InvalidQuery
 
 VALUES = (0.0, 0.5, 1.0)
+
+
+class ComparisonSpec(Spec):
+    """1 where left > right, 0 where left < right, ½ where they are equal."""
+
+    kind: Literal["comparison"] = Field(description="The name of the estimand.")
+    left: Inner = Field(description="A number.")
+    right: Inner = Field(description="Another number, whose range meets that of the left.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +67,8 @@ class Comparison:
         return guess_frequent(self.distribution(samples).values, VALUES)
 
 
-def parse(spec: Mapping[str, Any], context: Context) -> Comparison:
-    refuse_unknown(context.where, spec, {"kind", "left", "right"})
-    left, right = (context.inner(side, spec.get(side)) for side in ("left", "right"))
+def parse(spec: ComparisonSpec, context: Context) -> Comparison:
+    left, right = context.inner("left", spec.left), context.inner("right", spec.right)
     if left == right:
         raise InvalidQuery(f"{context.where}.right", "another estimand than on the left")
     if left.upper < right.lower or right.upper < left.lower:

@@ -4,20 +4,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeGuard
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import require_object
+from app.core.decisions.strict_fields import Described, check_fields, find_kind
 from app.core.parameters import Parameter
+from app.core.specs import ReadInItsPlace
 from app.errors import InvalidQuery
+
+if TYPE_CHECKING:
+    EstimandSpec = object
 
 DEPTH_MAX = 4
 ESTIMANDS_MAX = 256
 """In one question, all that are named or compared at any depth: reading it takes milliseconds."""
 WORK_MAX = 1_000_000_000
 """Operations times samples over all parts of an estimand: about a second."""
+
+Inner = Annotated["EstimandSpec", ReadInItsPlace()]
+"""An estimand inside something. `Context` reads it, after depth and number; which kinds there are, `specification.py` knows."""
 
 
 class Estimand(Protocol):
@@ -150,37 +157,47 @@ class Context:
 
     parameters: Sequence[Parameter]
     model: object | None
-    registry: Mapping[str, "EstimandParser"] = field(repr=False)
+    askable: "Askable" = field(repr=False)
     where: str = "estimand"
     depth: int = 0
     read_before: Iterator[int] = field(default_factory=count, repr=False, compare=False)
     """Counts the estimands of the whole question: inner contexts share it."""
 
-    def read(self, spec: object) -> AnyEstimand:
+    def read(self, value: object) -> AnyEstimand:
         """The estimand at `where`."""
-        body = require_object(self.where, spec)
-        kind = body.get("kind")
-        if not isinstance(kind, str) or kind not in self.registry:
-            raise InvalidQuery(f"{self.where}.kind", "one of " + ", ".join(self.registry))
+        kind = find_kind(self.askable.kinds, value, self.where, self.askable.elsewhere)
         if self.depth > DEPTH_MAX:
             raise InvalidQuery(self.where, f"at most {DEPTH_MAX} estimands one inside the other")
         if next(self.read_before) >= ESTIMANDS_MAX:
             raise InvalidQuery(self.where, f"at most {ESTIMANDS_MAX} estimands in one question")
-        return self.registry[kind](body, self)
+        return kind.parse(check_fields(kind.spec, value, self.where), self)
 
-    def inner(self, name: str, spec: object) -> Estimand:
+    def inner(self, name: str, value: object) -> Estimand:
         """A number inside this estimand, or inside the utility."""
         inside = self._moved(f"{self.where}.{name}", self.depth + 1)
-        return require_number(inside.read(spec), inside.where)
+        return require_number(inside.read(value), inside.where)
 
     def at(self, where: str) -> "Context":
         return self._moved(where, self.depth)
 
     def _moved(self, where: str, depth: int) -> "Context":
-        return Context(self.parameters, self.model, self.registry, where, depth, self.read_before)
+        return Context(self.parameters, self.model, self.askable, where, depth, self.read_before)
 
 
-EstimandParser = Callable[[Mapping[str, Any], Context], AnyEstimand]
+@dataclass(frozen=True, slots=True)
+class EstimandKind(Generic[Described]):
+    """What may be sent, and what reads it."""
+
+    spec: type[Described]
+    parse: Callable[[Described, Context], AnyEstimand]
+
+
+@dataclass(frozen=True, slots=True)
+class Askable:
+    """What a release can be asked about, by `kind`; `elsewhere` has the others, with the kinds of models they are for."""
+
+    kinds: Mapping[str, EstimandKind[Any]]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_number(estimand: AnyEstimand) -> TypeGuard[Estimand]:

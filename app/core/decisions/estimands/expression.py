@@ -4,18 +4,30 @@
 asked with `zero_one`: the most frequent value, of equals the smallest.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context, Estimand, Guess
 from app.core.decisions.estimands.finite_values import finite_values, guess_frequent
-from app.core.decisions.estimands.names import NamedEstimands, read_names
+from app.core.decisions.estimands.names import NamedEstimands, Names, read_names
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
+from app.core.decisions.strict_fields import ExpressionText
+from app.core.specs import Spec
 from app.errors import InvalidQuery
+
+
+class ExpressionSpec(Spec):
+    """Arithmetic of the parameters."""
+
+    kind: Literal["expression"] = Field(description="The name of the estimand.")
+    expression: ExpressionText = Field(
+        description="Of parameters and `names`; see docs/queries.md.", examples=["theta / (1 - theta)"]
+    )
+    names: Names = Field(default_factory=dict, description="Estimands that the expression uses, by name.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +81,10 @@ class FiniteExpression(ExpressionEstimand):
         return guess_frequent(self.distribution(samples).values, self.values)
 
 
-def parse(spec: Mapping[str, Any], context: Context) -> Estimand:
+def parse(spec: ExpressionSpec, context: Context) -> Estimand:
     field = f"{context.where}.expression"
-    refuse_unknown(context.where, spec, {"kind", "expression", "names"})
-    names = read_names(spec, context)
-    expression = compile_expression(spec.get("expression"), context.parameters, field, names.names)
+    names = read_names(spec.names, context)
+    expression = compile_expression(spec.expression, context.parameters, field, names.names)
     if not expression.lower < expression.upper:
         raise InvalidQuery(field, "an expression that can take more than one value")
     values = finite_values(expression)

@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from app.core.decisions.estimands.estimand import Context, Estimand, check_total_work
+from app.core.decisions.estimands.estimand import Context, Estimand, Inner, check_total_work
 from app.core.decisions.expressions.operations import FUNCTIONS
 from app.core.decisions.expressions.tokens import NAME
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import NAME_LENGTH_MAX
 from app.core.parameters import Parameter
+from app.core.specs import Expects
 from app.errors import InvalidQuery
 
 NAMES_MAX = 16
+
+Names = Annotated[dict[str, Inner], Field(max_length=NAMES_MAX), Expects(f"an object of at most {NAMES_MAX} estimands")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,13 @@ class NamedEstimands:
         return [estimand.distribution(samples).values for _, estimand in self.entries]
 
 
-def read_names(spec: Mapping[str, Any], context: Context, reserved: tuple[str, ...] = ()) -> NamedEstimands:
+def read_names(given: Mapping[str, object], context: Context, reserved: tuple[str, ...] = ()) -> NamedEstimands:
     """`reserved` are names that mean something else in this place."""
-    given = spec.get("names", {})
-    field = f"{context.where}.names"
-    if not isinstance(given, Mapping) or len(given) > NAMES_MAX:
-        raise InvalidQuery(field, f"an object of at most {NAMES_MAX} estimands")
     entries = []
     for name, inner in given.items():
-        known = isinstance(name, str) and len(name) <= NAME_LENGTH_MAX and NAME.fullmatch(name)
+        known = len(name) <= NAME_LENGTH_MAX and NAME.fullmatch(name)
         if not known or name in FUNCTIONS or name in reserved:
             taken = ", ".join((*FUNCTIONS, *reserved))
-            raise InvalidQuery(field, f"names of letters, digits and _ other than {taken}")
+            raise InvalidQuery(f"{context.where}.names", f"names of letters, digits and _ other than {taken}")
         entries.append((name, context.inner(f"names.{name}", inner)))
     return NamedEstimands(tuple(entries), context.where)

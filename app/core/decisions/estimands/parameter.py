@@ -1,15 +1,23 @@
 """`{"kind": "parameter", "name": "theta"}`: a parameter of the release itself, read from kept sums."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
 from app.core.parameters import listed, places
+from app.core.specs import Spec
 from app.errors import InvalidQuery
+
+
+class ParameterSpec(Spec):
+    """A parameter of the release."""
+
+    kind: Literal["parameter"] = Field(description="The name of the estimand.")
+    name: str = Field(description="As the release lists it.", examples=["theta"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +37,10 @@ class ParameterEstimand:
         return samples.marginal(self.index)
 
 
-def parse(spec: Mapping[str, Any], context: Context) -> ParameterEstimand:
-    refuse_unknown(context.where, spec, {"kind", "name"})
+def parse(spec: ParameterSpec, context: Context) -> ParameterEstimand:
     known = places(context.parameters)
-    name = spec.get("name")
-    if not isinstance(name, str) or name not in known:
+    index = known.get(spec.name)
+    if index is None:
         raise InvalidQuery(f"{context.where}.name", f"a parameter of this release: {listed(list(known))}")
-    parameter = context.parameters[known[name]]
-    return ParameterEstimand(known[name], float(parameter.lower), float(parameter.upper))
+    parameter = context.parameters[index]
+    return ParameterEstimand(index, float(parameter.lower), float(parameter.upper))

@@ -4,18 +4,25 @@ Tie rule: of an even number of samples every point between the two middle ones i
 the lower of the two.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
 from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, quantile_bound, require_law
+from app.core.specs import Spec
 
 HALF = Fraction(1, 2)
+
+
+class AbsoluteSpec(Spec):
+    """The median."""
+
+    kind: Literal["absolute"] = Field(description="The name of the utility.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,5 @@ class Absolute(JudgesEstimand):
         return quantile_bound(self.estimand, [(HALF, 2.0)], samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Absolute:
-    refuse_unknown("utility", spec, {"kind"})
+def parse(spec: AbsoluteSpec, estimand: AnyEstimand | None, context: Context) -> Absolute:
     return Absolute(require_law(estimand, "absolute"))

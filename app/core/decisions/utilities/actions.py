@@ -6,25 +6,45 @@ every action must lie inside the declared one, so u ∈ [0, 1] for certain.
 Tie rule: the action declared first. `why` names the runner-up by the same rule, with its expected utility.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.names import NamedEstimands, read_names
+from app.core.decisions.estimands.names import NamedEstimands, Names, read_names
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.regret import Bound, bound_finite
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import NAME_LENGTH_MAX, is_label, refuse_unknown
-from app.core.decisions.utilities.utility import Decision, check_inside, in_unit, read_range, runner_up
+from app.core.decisions.strict_fields import NAME_LENGTH_MAX, ExpressionText, is_label
+from app.core.decisions.utilities.utility import Decision, Range, check_inside, in_unit, require_increasing, runner_up
+from app.core.specs import Expects, ReadInItsPlace, Spec
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]
 
 ACTIONS_MAX = 100
+
+NamedExpressions = Annotated[
+    dict[str, Annotated[ExpressionText, ReadInItsPlace()]],
+    Field(min_length=2, max_length=ACTIONS_MAX),
+    Expects(f"an object of 2 to {ACTIONS_MAX} named expressions"),
+]
+
+
+class ActionsSpec(Spec):
+    """The best of named actions, without an estimand."""
+
+    kind: Literal["actions"] = Field(description="The name of the utility.")
+    actions: NamedExpressions = Field(
+        description="The utility of each action, an expression of parameters and `names`.",
+        examples=[{"treat": "100 * theta - 20", "wait": "0"}],
+    )
+    range: Range
+    names: Names = Field(default_factory=dict, description="Estimands that the actions use, by name.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +97,13 @@ class Actions:
         return min(1.0, (action.upper - action.lower) / (self.upper - self.lower))
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Actions:
-    refuse_unknown("utility", spec, {"kind", "actions", "range", "names"})
+def parse(spec: ActionsSpec, estimand: AnyEstimand | None, context: Context) -> Actions:
     if estimand is not None:
         raise InvalidQuery("estimand", "no estimand beside the utility actions")
-    lower, upper = read_range(spec.get("range"))
-    names = read_names(spec, context)
-    actions = spec.get("actions")
-    if not isinstance(actions, Mapping) or not 2 <= len(actions) <= ACTIONS_MAX:
-        raise InvalidQuery("utility.actions", f"an object of 2 to {ACTIONS_MAX} named expressions")
+    lower, upper = require_increasing(spec.range)
+    names = read_names(spec.names, context)
     compiled = []
-    for name, text in actions.items():
+    for name, text in spec.actions.items():
         if not is_label(name):
             raise InvalidQuery("utility.actions", f"names of 1 to {NAME_LENGTH_MAX} printable characters")
         action = compile_expression(text, context.parameters, f"utility.actions.{name}", names.names)

@@ -8,28 +8,68 @@ declared one, so that (value − lo)/(hi − lo) ∈ [0, 1] for certain. Tie rul
 smallest.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field, TypeAdapter
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.estimands.estimand import require_number
-from app.core.decisions.estimands.names import NamedEstimands, read_names
+from app.core.decisions.estimands.names import NamedEstimands, Names, read_names
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.regret import Bound, bound_finite
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import read_number, refuse_unknown
+from app.core.decisions.strict_fields import ExpressionText, Number, check_fields
 from app.core.decisions.utilities.real_responses import RealExpressionUtility, compile_real
 from app.core.decisions.utilities.table_sums import TableSums
-from app.core.decisions.utilities.utility import Decision, check_inside, read_range, runner_up
+from app.core.decisions.utilities.utility import Decision, Range, check_inside, require_increasing, runner_up
 from app.core.parameters import Parameter
+from app.core.specs import Expects, ReadInItsPlace, Spec, read_spec
 from app.errors import InvalidQuery
 
 RESPONSES_MAX = 1_000
 RESPONSE, ESTIMAND = "r", "g"
+
+Listed = Annotated[
+    list[Number],
+    Field(min_length=2, max_length=RESPONSES_MAX),
+    Expects(f'a list of 2 to {RESPONSES_MAX} different numbers, or "lower" and "upper", with or without "steps"'),
+]
+_LISTED: TypeAdapter[list[float]] = TypeAdapter(Listed, config=Spec.model_config)
+
+
+class RealResponses(Spec):
+    """Every number between, found by a certified search."""
+
+    lower: Number = Field(description="The least response.")
+    upper: Number = Field(description="The greatest response.")
+
+
+class SpacedResponses(RealResponses):
+    """Evenly spaced, both ends included."""
+
+    steps: Annotated[
+        int,
+        Field(ge=2, le=RESPONSES_MAX),
+        Expects(f"a whole number from 2 to {RESPONSES_MAX}, or none for all numbers between"),
+    ] = Field(description="How many.")
+
+
+class ExpressionUtilitySpec(Spec):
+    """The best response under a utility written down."""
+
+    kind: Literal["expression"] = Field(description="The name of the utility.")
+    utility: ExpressionText = Field(
+        description="Of the response `r`, the estimand `g` if there is one, parameters and `names`.",
+        examples=["-4 * max(g - r, 0) - max(r - g, 0)"],
+    )
+    responses: Annotated[Listed | SpacedResponses | RealResponses, ReadInItsPlace()] = Field(
+        description="Different numbers, or an interval of them, with `steps` for evenly spaced ones."
+    )
+    range: Range
+    names: Names = Field(default_factory=dict, description="Estimands that the utility uses, by name; not `r` or `g`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +110,16 @@ class ExpressionUtility:
 
 
 def parse(
-    spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context
+    spec: ExpressionUtilitySpec, estimand: AnyEstimand | None, context: Context
 ) -> ExpressionUtility | RealExpressionUtility:
-    refuse_unknown("utility", spec, {"kind", "utility", "responses", "range", "names"})
-    lower, upper = read_range(spec.get("range"))
-    responses = _read_responses(spec.get("responses"))
-    names = read_names(spec, context, (RESPONSE, ESTIMAND))
+    lower, upper = require_increasing(spec.range)
+    responses = _read_responses(spec.responses)
+    names = read_names(spec.names, context, (RESPONSE, ESTIMAND))
     if estimand is not None:
         names = NamedEstimands(((ESTIMAND, require_number(estimand, "estimand")), *names.entries), context.where)
     ends = min(responses.points), max(responses.points)
     extra = (*names.names, Parameter(RESPONSE, *ends))
-    expression = compile_expression(spec.get("utility"), context.parameters, "utility.utility", extra)
+    expression = compile_expression(spec.utility, context.parameters, "utility.utility", extra)
     check_inside("the utility", expression, lower, upper)
     if responses.real:
         return compile_real(expression, names, ends, lower, upper)
@@ -95,31 +134,21 @@ class _Responses(NamedTuple):
 
 
 def _read_responses(value: object) -> _Responses:
+    """Which of three it is shows at a glance; each is then refused in its own words. −0.0 is 0.0."""
     field = "utility.responses"
-    if isinstance(value, Mapping):
-        return _read_interval(value, field)
-    expected = f'a list of 2 to {RESPONSES_MAX} different numbers, or "lower" and "upper", with or without "steps"'
-    if not isinstance(value, list | tuple) or not 2 <= len(value) <= RESPONSES_MAX:
-        raise InvalidQuery(field, expected)
-    numbers = tuple(read_number(field, number) + 0.0 for number in value)
-    if len(set(numbers)) != len(numbers):
-        raise InvalidQuery(field, expected)
-    return _Responses(numbers)
-
-
-def _read_interval(value: Mapping[str, Any], field: str) -> _Responses:
-    refuse_unknown(field, value, {"lower", "upper", "steps"})
-    lower, upper = (read_number(f"{field}.{end}", value.get(end)) + 0.0 for end in ("lower", "upper"))
+    if not isinstance(value, dict):
+        numbers = tuple(number + 0.0 for number in read_spec(_LISTED, value, field, InvalidQuery))
+        if len(set(numbers)) != len(numbers):
+            raise InvalidQuery(field, "numbers that are all different")
+        return _Responses(numbers)
+    described = SpacedResponses if value.keys() - {"lower", "upper"} else RealResponses
+    spec = check_fields(described, value, field)
+    lower, upper = spec.lower + 0.0, spec.upper + 0.0
     if not lower < upper:
         raise InvalidQuery(f"{field}.upper", "a number above lower")
-    if "steps" not in value:
-        return _Responses((lower, upper), real=True)
-    steps = value["steps"]
-    if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= RESPONSES_MAX:
-        raise InvalidQuery(
-            f"{field}.steps", f"a whole number from 2 to {RESPONSES_MAX}, or none for all numbers between"
-        )
-    return _Responses(_grid(lower, upper, steps))
+    if isinstance(spec, SpacedResponses):
+        return _Responses(_grid(lower, upper, spec.steps))
+    return _Responses((lower, upper), real=True)
 
 
 @lru_cache(maxsize=64)

@@ -8,16 +8,25 @@ and 1 − α/2 quantiles. It is convex in (a, b, g), so on lower ≤ a ≤ b ≤
 Tie rule: the smallest maximising a, and the smallest maximising b.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import read_fraction, refuse_unknown
+from app.core.decisions.strict_fields import Share, as_written
 from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, quantile_bound, require_law
+from app.core.specs import Spec
+
+
+class IntervalSpec(Spec):
+    """A central interval."""
+
+    kind: Literal["interval"] = Field(description="The name of the utility.")
+    level: Share = Field(description="The probability inside it, read as the decimal written.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +43,8 @@ class Interval(JudgesEstimand):
         return quantile_bound(self.estimand, [(tau, 1.0) for tau in self.ends], samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Interval:
-    refuse_unknown("utility", spec, {"kind", "level"})
-    level = read_fraction("utility.level", spec.get("level"))
+def parse(spec: IntervalSpec, estimand: AnyEstimand | None, context: Context) -> Interval:
+    level = as_written(spec.level)
     below, whole = level.numerator, level.denominator
     ends = Fraction(whole - below, 2 * whole), Fraction(whole + below, 2 * whole)
     return Interval(require_law(estimand, "interval"), ends)

@@ -10,20 +10,34 @@ largest at p_v = max(f, m_v/s) with m the mean law and s the one number that mak
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context, Estimand
 from app.core.decisions.estimands.estimand import Classified, is_number
 from app.core.decisions.regret import Bound, bound_log_law, bound_log_report
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import read_number, refuse_unknown
 from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, require_any
+from app.core.specs import Expects, Spec
 from app.errors import InvalidQuery
 
 FLOOR_DEFAULT = 1e-3
 FLOOR_MIN = 1e-9
+
+
+Floor = Annotated[float, Field(ge=FLOOR_MIN, lt=0.5), Expects(f"a number from {FLOOR_MIN:g} to below 1/2")]
+
+
+class LogSpec(Spec):
+    """The probability to report, or those of all levels."""
+
+    kind: Literal["log"] = Field(description="The name of the utility.")
+    floor: Floor = Field(
+        default=FLOOR_DEFAULT,
+        description="No report is below it; below 1/L for L levels, and 0.5/L unless given where that is less.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +91,13 @@ def floored_law(mean: Mapping[str, float], floor: float) -> dict[str, float]:
     return {name: floor if name in held else share * free / rest for name, share in mean.items()}
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> LogReport | LogLaw:
-    refuse_unknown("utility", spec, {"kind", "floor"})
-    found = require_any(estimand, "log")
-    outcomes = found.outcomes if isinstance(found, Classified) else 2
-    floor = read_number("utility.floor", spec.get("floor", min(FLOOR_DEFAULT, 0.5 / outcomes)))
-    if not FLOOR_MIN <= floor < 1 / outcomes:
-        raise InvalidQuery("utility.floor", f"a number from {FLOOR_MIN:g} to below 1/{outcomes}")
+def parse(spec: LogSpec, estimand: AnyEstimand | None, context: Context) -> LogReport | LogLaw:
+    found, floor = require_any(estimand, "log"), spec.floor
     if isinstance(found, Classified):
+        if "floor" not in spec.model_fields_set:
+            floor = min(FLOOR_DEFAULT, 0.5 / found.outcomes)
+        if not floor < 1 / found.outcomes:
+            raise InvalidQuery("utility.floor", f"a number from {FLOOR_MIN:g} to below 1/{found.outcomes}")
         return LogLaw(found, floor)
     if not is_number(found) or not 0 <= found.lower < found.upper <= 1:
         raise InvalidQuery(

@@ -4,16 +4,25 @@
 Tie rule: if τk is whole, every point from rank τk to the next is a maximiser; the response is the smallest.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.regret import Bound
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import read_fraction, refuse_unknown
+from app.core.decisions.strict_fields import Share, as_written
 from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, quantile_bound, require_law
+from app.core.specs import Spec
+
+
+class PinballSpec(Spec):
+    """A quantile."""
+
+    kind: Literal["pinball"] = Field(description="The name of the utility.")
+    tau: Share = Field(description="Which quantile, read as the decimal written.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +43,5 @@ class Pinball(JudgesEstimand):
         return quantile_bound(self.estimand, [(self.tau, 1 / self._scale)], samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Pinball:
-    refuse_unknown("utility", spec, {"kind", "tau"})
-    tau = read_fraction("utility.tau", spec.get("tau"))
-    return Pinball(require_law(estimand, "pinball"), tau)
+def parse(spec: PinballSpec, estimand: AnyEstimand | None, context: Context) -> Pinball:
+    return Pinball(require_law(estimand, "pinball"), as_written(spec.tau))

@@ -1,14 +1,21 @@
 """`{"kind": "squared"}`: u = 1 − ((g − r)/(upper − lower))². The response is the mean, the only maximiser."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.regret import Bound, bound_mean
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
 from app.core.decisions.utilities.utility import Decision, JudgesEstimand, in_unit, law_of, require_law
+from app.core.specs import Spec
+
+
+class SquaredSpec(Spec):
+    """The mean."""
+
+    kind: Literal["squared"] = Field(description="The name of the utility.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,5 @@ class Squared(JudgesEstimand):
         return bound_mean(samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> Squared:
-    refuse_unknown("utility", spec, {"kind"})
+def parse(spec: SquaredSpec, estimand: AnyEstimand | None, context: Context) -> Squared:
     return Squared(require_law(estimand, "squared"))

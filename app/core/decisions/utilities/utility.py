@@ -3,19 +3,22 @@
 The response is r* ∈ argmax_r Σ_θ u(θ, r) over all responses allowed, ties broken by the rule in each file.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Generic, Protocol
+
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands import AnyEstimand, Context
-from app.core.decisions.estimands.estimand import Judged, Observed, require_number
+from app.core.decisions.estimands.estimand import Judged, Observed, is_number, require_number
 from app.core.decisions.expressions import Expression
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.regret import Bound, bound_mixed_quantiles, bound_quantiles
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import read_number
+from app.core.decisions.strict_fields import Described, Number
+from app.core.specs import Expects
 from app.errors import InvalidQuery
 
 Response = float | list[float] | str | dict[str, str] | dict[str, float]
@@ -73,14 +76,19 @@ class JudgesEstimand:
         self.estimand.check(samples)
 
 
-UtilityParser = Callable[[Mapping[str, Any], AnyEstimand | None, Context], Utility]
-"""The context is the utility's own: what it refuses stands at `utility`."""
+@dataclass(frozen=True, slots=True)
+class UtilityKind(Generic[Described]):
+    """What may be sent, and what reads it. The context is the utility's own: what it refuses stands at `utility`."""
+
+    spec: type[Described]
+    parse: Callable[[Described, AnyEstimand | None, Context], Utility]
 
 
 def require_law(estimand: AnyEstimand | None, kind: str) -> Judged:
     """One that is a number, known for each sample or with a law."""
     found = require_any(estimand, kind)
-    return found if isinstance(found, Observed) else require_number(found, "estimand")
+    # Asking an abstract class takes longer than asking for one method, and most estimands have it.
+    return found if is_number(found) or isinstance(found, Observed) else require_number(found, "estimand")
 
 
 def law_of(estimand: Judged, samples: SampleSet) -> Empirical | Mixture:
@@ -112,14 +120,18 @@ def in_unit(utility: float) -> float:
 OVERSHOOT_MAX = 1e-9
 
 
-def read_range(value: object) -> tuple[float, float]:
-    """`"range": [lo, hi]`: what utilities written as expressions lie between, so that (value − lo)/(hi − lo) is in [0, 1]."""
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise InvalidQuery("utility.range", "two numbers, the lowest and the highest utility")
-    lower, upper = (read_number("utility.range", bound) for bound in value)
-    if not lower < upper:
+Range = Annotated[
+    tuple[Number, Number],
+    Field(strict=False, description="The lowest and the highest utility; it contains the public range of every one."),
+    Expects("two numbers, the lowest and the highest utility"),
+]
+"""What utilities written as expressions lie between, so that (value − lo)/(hi − lo) is in [0, 1]. JSON has lists only."""
+
+
+def require_increasing(bounds: tuple[float, float]) -> tuple[float, float]:
+    if not bounds[0] < bounds[1]:
         raise InvalidQuery("utility.range", "a first number below the second")
-    return lower, upper
+    return bounds
 
 
 def check_inside(what: str, action: Expression, lower: float, upper: float) -> None:

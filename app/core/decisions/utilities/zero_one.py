@@ -5,17 +5,24 @@ for `explanation` that of all levels together; for an expression or a comparison
 value v. So the response is the outcome with the highest mean probability, a mode. Tie rule: the estimand's own.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Context
 from app.core.decisions.estimands.estimand import Guessed, is_guessed
 from app.core.decisions.regret import Bound, bound_mode
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
 from app.core.decisions.utilities.utility import Decision, in_unit, require_any, runner_up
+from app.core.specs import Spec
 from app.errors import InvalidQuery
+
+
+class ZeroOneSpec(Spec):
+    """The likeliest of finitely many outcomes."""
+
+    kind: Literal["zero_one"] = Field(description="The name of the utility.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,7 @@ class ZeroOne:
         return bound_mode(self.estimand.outcomes, samples, delta)
 
 
-def parse(spec: Mapping[str, Any], estimand: AnyEstimand | None, context: Context) -> ZeroOne:
-    refuse_unknown("utility", spec, {"kind"})
+def parse(spec: ZeroOneSpec, estimand: AnyEstimand | None, context: Context) -> ZeroOne:
     found = require_any(estimand, "zero_one")
     if not is_guessed(found):
         expected = (

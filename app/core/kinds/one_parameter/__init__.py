@@ -1,9 +1,10 @@
 """One column, one parameter, one sum: exponential families on a public grid."""
 
+from app.core.decisions.estimands import EstimandKind
 from app.core.kinds.kind import Kind
 from app.core.kinds.one_parameter import plan
 from app.core.kinds.one_parameter.card import CARD
-from app.core.kinds.one_parameter.estimands import parse_predictive
+from app.core.kinds.one_parameter.estimands import PredictiveSpec, parse_predictive
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
 
@@ -12,6 +13,6 @@ ONE_PARAMETER = Kind(
     families=FAMILIES,
     mechanisms=MECHANISMS,
     planner=plan.PLANNER,
-    estimands={"predictive": parse_predictive},
+    estimands={"predictive": EstimandKind(PredictiveSpec, parse_predictive)},
     card=CARD,
 )

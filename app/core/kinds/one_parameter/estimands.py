@@ -4,25 +4,30 @@
 answer to the first two is the posterior predictive mean and probability.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context, check_total_work
+from app.core.decisions.estimands.new_record import NewRecordSpec, number_of
 from app.core.decisions.expressions.tree import MAGNITUDE_MAX
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import read_fraction, read_number, refuse_unknown
 from app.core.grids.natural_model import NaturalModel
 from app.core.kinds.one_parameter.predictive import RecordLaw
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]
 
-FIELDS: dict[str, str | None] = {"mean": None, "probability": "at_most", "quantile": "level"}
+
+class PredictiveSpec(NewRecordSpec):
+    """What one more record of a one-parameter model would be."""
+
+    kind: Literal["predictive"] = Field(description="The name of the estimand.")
+    what: Literal["mean", "probability", "quantile"] = Field(description="Of the record, as a function of θ.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +52,10 @@ class PredictiveEstimand:
         return Empirical(values[place], self.lower, self.upper)
 
 
-def parse_predictive(spec: Mapping[str, Any], context: Context) -> PredictiveEstimand:
-    where, parameters, model = context.where, context.parameters, cast(NaturalModel, context.model)
-    what = spec.get("what")
-    if not isinstance(what, str) or what not in FIELDS:
-        raise InvalidQuery(f"{where}.what", "one of " + ", ".join(FIELDS))
-    own = FIELDS[what]
-    refuse_unknown(where, spec, {"kind", "what"} if own is None else {"kind", "what", own})
-    number = 0.0
-    if what == "quantile":
-        number = float(read_fraction(f"{where}.level", spec.get("level")))
-    elif what == "probability":
-        number = read_number(f"{where}.at_most", spec.get("at_most"))
-    law = RecordLaw(model)
+def parse_predictive(spec: PredictiveSpec, context: Context) -> PredictiveEstimand:
+    where, parameters, what = context.where, context.parameters, spec.what
+    number = number_of(spec, where)
+    law = RecordLaw(cast(NaturalModel, context.model))
     ends = _values(law, what, number, np.array([parameters[0].lower, parameters[0].upper], dtype=np.float64))
     if not (np.abs(ends) <= MAGNITUDE_MAX).all():
         raise InvalidQuery(f"{where}.what", "something finite over the parameter's whole range")

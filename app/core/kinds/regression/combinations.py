@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.decisions.expressions.tree import MAGNITUDE_MAX
 from app.core.kinds.regression.model import INTERCEPT, LinearModel
 from app.errors import InvalidQuery
 
@@ -42,7 +43,7 @@ def contrast(model: LinearModel, weights: Mapping[str, float], field: str = "est
     for name, value in weights.items():
         if name not in names:
             raise InvalidQuery(field, "names of coefficients: " + ", ".join(names[:20]))
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= WEIGHT_MAX:
+        if not abs(value) <= WEIGHT_MAX:
             raise InvalidQuery(field, f"numbers of size at most {WEIGHT_MAX:g}")
     a = np.array([float(weights.get(name, 0.0)) for name in names])
     if not a.any():
@@ -61,9 +62,10 @@ def prediction(model: LinearModel, features: Mapping[str, Any]) -> LinearCombina
         if coordinate.kind == "level":
             weights[coordinate.name] = 1.0 if value == coordinate.level else 0.0
             continue
-        number_like = isinstance(value, int | float) and (not isinstance(value, bool) or coordinate.kind == "binary")
-        if not number_like:
-            raise InvalidQuery(f"estimand.features.{coordinate.column}", "a number")
+        # Compared before it becomes a double: whole numbers may have any length.
+        known = isinstance(value, int | float) and abs(value) <= MAGNITUDE_MAX
+        if not known or (isinstance(value, bool) and coordinate.kind != "binary"):
+            raise InvalidQuery(f"estimand.features.{coordinate.column}", f"a number of size at most {MAGNITUDE_MAX:g}")
         weights[coordinate.name] = float(value)
     _check_levels(model, features)
     return contrast(model, weights, "estimand.features")

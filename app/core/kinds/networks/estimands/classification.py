@@ -5,17 +5,27 @@ Each sample has a law of the variable given the features; guessing level v is ri
 probability, of equal ones the first declared; with `log`, the mean law.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from app.core.decisions.estimands.estimand import Classified, Context, Guess, check_total_work
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown, renaming
-from app.core.kinds.networks.estimands.network_estimand import network_of
+from app.core.decisions.strict_fields import renaming
+from app.core.kinds.networks.estimands.network_estimand import Levels, network_of
 from app.core.kinds.networks.evidence.compiled import CompiledLaw, compile_law
 from app.core.kinds.networks.model import NetworkModel
+from app.core.specs import Maybe, Spec
 from app.errors import InvalidQuery
+
+
+class ClassificationSpec(Spec):
+    """Which level a variable of a network has."""
+
+    kind: Literal["classification"] = Field(description="The name of the estimand.")
+    variable: Maybe[str] = Field(default=None, description="Unless given, a naive Bayes model's class.")
+    features: Levels | None = Field(default=None, description="Levels by variable: what is known.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +62,18 @@ class Classification(Classified):
         return {level: min(1.0, float(rows[level].sum()) / samples.size) for level in self.levels}
 
 
-def parse(spec: Mapping[str, Any], context: Context) -> Classification:
-    where = context.where
-    refuse_unknown(where, spec, {"kind", "variable", "features"})
-    model = network_of(context)
-    variable = class_of(model, spec, where)
+def parse(spec: ClassificationSpec, context: Context) -> Classification:
+    where, model = context.where, network_of(context)
+    variable = class_of(model, spec.variable, where)
     with renaming({f"{where}.evidence": f"{where}.features"}):
-        law = compile_law(model.network, variable=variable, evidence=spec.get("features"), where=where)
+        law = compile_law(model.network, variable=variable, evidence=spec.features, where=where)
     left = dict(law.evidence).get(law.variable, range(len(law.levels)))
     return Classification(law, tuple(law.levels[level] for level in left))
 
 
-def class_of(model: NetworkModel, spec: Mapping[str, Any], where: str) -> Any:
+def class_of(model: NetworkModel, named: str | None, where: str) -> str:
     """The variable named, or the class of a naive Bayes model."""
-    variable = spec.get("variable", model.target)
+    variable = model.target if named is None else named
     if variable is None:
         raise InvalidQuery(f"{where}.variable", "the variable to predict: only naive Bayes has one by itself")
     return variable

@@ -14,26 +14,34 @@ and the difference between the right side and what the response reaches is added
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from app.core.decisions.estimands.estimand import Context, Guess, check_total_work
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown
+from app.core.kinds.networks.estimands.network_estimand import Levels as Evidence
 from app.core.kinds.networks.estimands.network_estimand import network_of
 from app.core.kinds.networks.evidence.elimination import Elimination, graph_of, prepare
 from app.core.kinds.networks.evidence.elimination_order import ancestors
 from app.core.kinds.networks.evidence.explanation import CompiledExplanation, compile_explanation
+from app.core.specs import Spec
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.int64]
 
 CANDIDATES_MAX = 32
 LOG_2 = math.log(2)
+
+
+class ExplanationSpec(Spec):
+    """The levels of all variables of a network that the evidence leaves open, at once."""
+
+    kind: Literal["explanation"] = Field(description="The name of the estimand.")
+    evidence: Evidence | None = Field(default=None, description="Levels by variable: what is known.")
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,6 @@ def _mean(logs: Array) -> float:
     return float(np.sum(np.minimum(np.exp(logs), 1.0))) / len(logs)
 
 
-def parse(spec: Mapping[str, Any], context: Context) -> Explanation:
-    refuse_unknown(context.where, spec, {"kind", "evidence"})
+def parse(spec: ExplanationSpec, context: Context) -> Explanation:
     network = network_of(context).network
-    return Explanation(compile_explanation(network, evidence=spec.get("evidence"), where=context.where))
+    return Explanation(compile_explanation(network, evidence=spec.evidence, where=context.where))

@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,10 @@ from app.core.kinds.networks.evidence.elimination_order import ancestors, releva
 from app.core.kinds.networks.structure import Network, Node
 from app.errors import InvalidQuery
 
+Level = str | bool | int
+Levels = Mapping[str, Level | Sequence[Level]]
+
 NAMES_SHOWN_MAX = 8
-SCORE_MAX = 1e150
 WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,15})")
 
 
@@ -159,7 +160,7 @@ class CompiledExpectation:
 
 
 def compile_evidence(
-    network: Network, *, event: object, evidence: object = None, where: str = "estimand"
+    network: Network, *, event: Levels, evidence: Levels | None = None, where: str = "estimand"
 ) -> CompiledEvidence:
     """Raises InvalidQuery with the field for anything unknown, and for an event that the evidence decides."""
     given = read_evidence(network, evidence, f"{where}.evidence")
@@ -176,7 +177,9 @@ def compile_evidence(
     return CompiledEvidence(network, tuple(asked), given, where)
 
 
-def compile_law(network: Network, *, variable: object, evidence: object = None, where: str = "estimand") -> CompiledLaw:
+def compile_law(
+    network: Network, *, variable: str, evidence: Levels | None = None, where: str = "estimand"
+) -> CompiledLaw:
     place = _read_variable(network, variable, f"{where}.variable")
     given = read_evidence(network, evidence, f"{where}.evidence")
     if len(_levels_left(network, given, place)) == 1:
@@ -185,7 +188,12 @@ def compile_law(network: Network, *, variable: object, evidence: object = None, 
 
 
 def compile_expectation(
-    network: Network, *, variable: object, evidence: object = None, scores: object = None, where: str = "estimand"
+    network: Network,
+    *,
+    variable: str,
+    evidence: Levels | None = None,
+    scores: Mapping[str, float] | None = None,
+    where: str = "estimand",
 ) -> CompiledExpectation:
     """Without `scores`, `{"level": number}` for every level, levels that are whole numbers or false and true are used."""
     law = compile_law(network, variable=variable, evidence=evidence, where=where)
@@ -195,14 +203,10 @@ def compile_expectation(
     return compiled
 
 
-def read_evidence(network: Network, spec: object, field: str) -> Restriction:
-    """A variable with all its levels allowed says nothing and is left out."""
-    if spec is None:
-        return ()
-    if not isinstance(spec, Mapping):
-        raise InvalidQuery(field, "an object of variables with a level or a list of levels each")
+def read_evidence(network: Network, given: Levels | None, field: str) -> Restriction:
+    """A variable with all its levels allowed says nothing and is left out. Levels may be anything that was sent."""
     found: dict[int, tuple[int, ...]] = {}
-    for name, value in spec.items():
+    for name, value in (given or {}).items():
         v = _read_variable(network, name, field)
         node = network.nodes[v]
         levels = _read_levels(node, value, f"{field}.{node.name}")
@@ -211,9 +215,9 @@ def read_evidence(network: Network, spec: object, field: str) -> Restriction:
     return tuple(sorted(found.items()))
 
 
-def _read_variable(network: Network, name: object, field: str) -> int:
+def _read_variable(network: Network, name: str, field: str) -> int:
     try:
-        return network.index(name if isinstance(name, str) else "")
+        return network.index(name)
     except KeyError:
         known = _listed([node.name for node in network.nodes])
         raise InvalidQuery(field, f"variables of this network: {known}") from None
@@ -237,21 +241,17 @@ def _level_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _read_scores(node: Node, spec: object, field: str) -> tuple[float, ...]:
-    expected = f"an object with a number of size at most {SCORE_MAX:g} for each of {_listed(node.levels)}"
-    if spec is None:
+def _read_scores(node: Node, scores: Mapping[str, float] | None, field: str) -> tuple[float, ...]:
+    expected = f"an object with a number for each of {_listed(node.levels)}"
+    if scores is None:
         if node.levels == ("false", "true"):
             return (0.0, 1.0)
         if not all(WHOLE.fullmatch(level) for level in node.levels):
             raise InvalidQuery(field, expected)
         return tuple(float(level) for level in node.levels)
-    if not isinstance(spec, Mapping) or set(spec) != set(node.levels):
+    if set(scores) != set(node.levels):
         raise InvalidQuery(field, expected)
-    scores: list[Any] = [spec[level] for level in node.levels]
-    for score in scores:
-        if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= SCORE_MAX:
-            raise InvalidQuery(field, expected)
-    return tuple(float(score) for score in scores)
+    return tuple(float(scores[level]) for level in node.levels)
 
 
 def _relevant(network: Network, evidence: Restriction, targets: tuple[int, ...]) -> tuple[int, ...]:

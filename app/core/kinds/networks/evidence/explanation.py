@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.networks.evidence.compiled import Levels as Evidence
 from app.core.kinds.networks.evidence.compiled import read_evidence
 from app.core.kinds.networks.evidence.elimination import (
     Array,
@@ -107,7 +108,9 @@ def _best_of_first(operands: list[Array]) -> tuple[Array, Choice]:
     return best, choice
 
 
-def compile_explanation(network: Network, *, evidence: object = None, where: str = "estimand") -> CompiledExplanation:
+def compile_explanation(
+    network: Network, *, evidence: Evidence | None = None, where: str = "estimand"
+) -> CompiledExplanation:
     """Raises InvalidQuery for unknown evidence, for evidence that leaves nothing open, and above the limits."""
     given = read_evidence(network, evidence, f"{where}.evidence")
     if sum(len(levels) == 1 for _, levels in given) == len(network.nodes):

@@ -1,9 +1,11 @@
 """What can be asked of a linear regression beside its parameters."""
 
-from app.core.decisions.estimands.estimand import EstimandParser
+from typing import Any
+
+from app.core.decisions.estimands import EstimandKind
 from app.core.kinds.regression.estimands import linear, prediction
 
-REGRESSION_ESTIMANDS: dict[str, EstimandParser] = {
-    "prediction": prediction.parse,
-    "contrast": linear.parse_contrast,
+REGRESSION_ESTIMANDS: dict[str, EstimandKind[Any]] = {
+    "prediction": EstimandKind(prediction.LinearPredictionSpec, prediction.parse),
+    "contrast": EstimandKind(linear.ContrastSpec, linear.parse_contrast),
 }

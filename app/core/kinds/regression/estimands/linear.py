@@ -1,25 +1,38 @@
 """Numbers that a linear regression's coefficients give: combinations of them, and what a new observation would be."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context, Observed, check_total_work
 from app.core.decisions.mixture import HALVINGS, Mixture
 from app.core.decisions.sample_set import SampleSet
-from app.core.decisions.strict_fields import refuse_unknown, require_object
-from app.core.kinds.regression.combinations import LinearCombination, contrast
+from app.core.kinds.regression.combinations import WEIGHT_MAX, LinearCombination, contrast
 from app.core.kinds.regression.model import LinearModel
+from app.core.specs import Expects, Spec
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]
 What = Literal["mean", "probability", "quantile", "observation"]
 
-FIELDS: dict[What, str | None] = {"mean": None, "probability": "at_most", "quantile": "level", "observation": None}
+Weight = Annotated[float, Field(ge=-WEIGHT_MAX, le=WEIGHT_MAX)]
+Weights = Annotated[
+    dict[str, Weight], Expects(f"an object of coefficients with numbers of size at most {WEIGHT_MAX:g}")
+]
+
+
+class ContrastSpec(Spec):
+    """A combination of a linear regression's coefficients."""
+
+    kind: Literal["contrast"] = Field(description="The name of the estimand.")
+    weights: Weights = Field(
+        description="By coefficient, `intercept` among them; those not named weigh 0.",
+        examples=[{"dose": 1, "age": -2}],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +138,11 @@ def require_linear(context: Context, kind: str) -> LinearModel:
     return context.model
 
 
-def parse_contrast(spec: Mapping[str, Any], context: Context) -> LinearEstimand:
+def parse_contrast(spec: ContrastSpec, context: Context) -> LinearEstimand:
     """`{"kind": "contrast", "weights": {"dose": 1, "age": -2}}`: a linear combination of coefficients.
 
     Names are those of coefficients, `intercept` among them; those not named weigh 0. The range follows from the ball the
     weights lie in, which is tighter than what an expression of the same coefficients is given.
     """
-    refuse_unknown(context.where, spec, {"kind", "weights"})
     model = require_linear(context, "contrast")
-    field = f"{context.where}.weights"
-    return LinearEstimand(contrast(model, require_object(field, spec.get("weights")), field))
+    return LinearEstimand(contrast(model, spec.weights, f"{context.where}.weights"))

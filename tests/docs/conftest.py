@@ -1,0 +1,3 @@
+from tests.end_to_end.fixtures import bytecode
+
+__all__ = ["bytecode"]
