@@ -28,9 +28,6 @@ REQUESTS = {
     for operation in methods.values()
     for content in operation.get("requestBody", {"content": {}})["content"].values()
 }
-QUESTIONS = [name for name in ("Estimand", "Utility") if name in SCHEMAS]
-if not QUESTIONS:  # described on a branch of its own
-    del REQUESTS["answer_query"], REQUESTS["answer_queries"]
 UNIONS = {
     "Model": "family",
     "Mechanism": "kind",
@@ -38,7 +35,8 @@ UNIONS = {
     "PlanMechanismBody": "kind",
     "Source": "kind",
     "ColumnSpec": "type",
-    **dict.fromkeys(QUESTIONS, "kind"),
+    "Estimand": "kind",
+    "Utility": "kind",
 }
 PRIORS = ("ProbabilityPrior", "RatePrior", "LocationPrior", "NodePrior", "PrecisionPrior", "WishartPrior")
 

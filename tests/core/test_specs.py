@@ -31,6 +31,7 @@ NAIVE: dict[str, Any] = {"family": "naive_bayes", "class": "cured", "features": 
 LINE: dict[str, Any] = {"family": "linear_regression", "target": "days", "features": ["visits", "cured"]}
 MEAN: dict[str, Any] = {"family": "mvn_mean", "columns": ["days", "visits"], "covariance": [[900.0, 0.0], [0.0, 9.0]]}
 MATRIX: dict[str, Any] = {"family": "normal_precision_matrix", "columns": ["days", "visits"], "radius": 30.0}
+KNOWN_TO_NAIVE_BAYES = "no such field (known: class, family, features, prior, priors, splits, trim)"
 MODELS = (BERNOULLI, POISSON, NETWORK, NAIVE, LINE, MEAN, MATRIX)
 
 
@@ -68,11 +69,7 @@ def problem(model: Any) -> tuple[str, str]:
         (NETWORK | {"splits": "bush"}, "model.splits", "one of chain, tree"),
         (NETWORK | {"nodes": {"arm": {"father": 1}}}, "model.nodes.arm.father", "no such field (known: parents, prior)"),
         (NETWORK | {"nodes": {7: {}}}, "model.nodes", "text"),
-        (
-            NAIVE | {"target": "arm"},
-            "model.target",
-            "no such field (known: class, family, features, prior, priors, splits, trim)",
-        ),
+        (NAIVE | {"target": "arm"}, "model.target", KNOWN_TO_NAIVE_BAYES),
         (NAIVE | {"priors": {"arm": {"strength": -1}}}, "model.priors.arm.strength", "a number at least 0.001"),
         (LINE | {"features": ["visits", "visits"]}, "model.features", "different names"),
         (LINE | {"radius": None}, "model.radius", "a number"),
@@ -156,7 +153,7 @@ def test_any_value_in_any_field_of_a_model_is_read_or_refused_by_that_field(
 ):
     name = data.draw(st.sampled_from([*model, "prior", "trim", "surprise"]))
     field = refused(lambda: parse_model(model | {name: value}, COLUMNS))
-    assert field is None or ((field.startswith("model") and "\x1f" not in field and field.isprintable()) or value)
+    assert field is None or (field.startswith("model") and "\x1f" not in field)
 
 
 @given(hostile)
