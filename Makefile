@@ -25,7 +25,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-fast test-deep test-faults lint format types openapi openapi-drift bench check lock clean
+.PHONY: help setup run test test-fast test-deep test-defects test-faults lint format types openapi openapi-drift bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,8 +45,11 @@ given = $(findstring command line,$(origin $1))
 test: setup ## Run the suite on SQLite and on throw-away PostgreSQL and Redis (SEED=7 repeats an order; ARGS adds options)
 	$(PYTEST) $(ARGS)
 
-test-fast: setup ## Run what is worth running while writing, in under 90 seconds
-	$(PYTEST) -m "not slow and not deep" $(ARGS)
+test-fast: setup ## Run what is worth running while writing: no servers, nothing slow
+	$(PYTEST) -m "not slow and not deep and not servers" $(ARGS)
+
+test-defects: setup ## Put defects into a copy of the sources, one at a time, and see that the suite notices each
+	$(BIN)/python -m tests.defects.run $(ARGS)
 
 test-deep: setup ## Run what make test only samples: exhaustive versions, 200 rounds of faults, 1,000 sequences an engine
 test-faults: setup ## Run the faults of test-deep alone (FAULT_SEED=7 repeats a run; ARGS adds options)

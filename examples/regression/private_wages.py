@@ -77,7 +77,7 @@ def census() -> Table:
 
 
 def linear_model(precision: float, radius: float) -> LinearModel:
-    spec = {"family": "linear_regression", "target": TARGET, "features": FEATURES, "noise_sd": NOISE_SD}
+    spec = {"family": "linear_regression", "target": TARGET, "features": list(FEATURES), "noise_sd": NOISE_SD}
     return parse_model(spec | {"prior": {"precision": precision}, "radius": radius}, COLUMNS)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Backend
-from tests.end_to_end.served import PosternProcess, ServingProcess, environment_for
+from tests.end_to_end.served import environment_for
+from tests.faults.forked import Forked, ForkServer, ServingFork
 
-Start = Callable[..., list[ServingProcess]]
-StartWorker = Callable[..., PosternProcess]
+Start = Callable[..., list[ServingFork]]
+StartWorker = Callable[..., Forked]
 
 
 @pytest.fixture(scope="session")
@@ -24,14 +25,21 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     return (base.parent if base.name.startswith("popen-") else base) / "bytecode"
 
 
-@pytest.fixture
-def serve(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator[Start]:
-    """`serve(2, LEASE_S="5")` starts that many processes on the test's backend and data folder; all are stopped."""
-    started: list[ServingProcess] = []
+@pytest.fixture(scope="session")
+def forks(bytecode: Path | None) -> Iterator[ForkServer]:
+    server = ForkServer(bytecode)
+    yield server
+    server.close()
 
-    def start(number: int = 1, **changes: str) -> list[ServingProcess]:
+
+@pytest.fixture
+def serve(backend: Backend, tmp_path: Path, bytecode: Path | None, forks: ForkServer) -> Iterator[Start]:
+    """`serve(2, LEASE_S="5")` starts that many processes on the test's backend and data folder; all are stopped."""
+    started: list[ServingFork] = []
+
+    def start(number: int = 1, **changes: str) -> list[ServingFork]:
         environment = environment_for(backend, tmp_path, bytecode, **changes)
-        fresh = [ServingProcess(environment) for _ in range(number)]
+        fresh = [forks.serve(environment) for _ in range(number)]
         started.extend(fresh)
         return [process.wait_until_ready() for process in fresh]
 
@@ -41,12 +49,12 @@ def serve(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator[S
 
 
 @pytest.fixture
-def start_worker(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator[StartWorker]:
+def start_worker(backend: Backend, tmp_path: Path, bytecode: Path | None, forks: ForkServer) -> Iterator[StartWorker]:
     """`postern worker` on the test's backend and data folder."""
-    started: list[PosternProcess] = []
+    started: list[Forked] = []
 
-    def start(**changes: str) -> PosternProcess:
-        worker = PosternProcess(environment_for(backend, tmp_path, bytecode, **changes), "worker")
+    def start(**changes: str) -> Forked:
+        worker = forks.start(environment_for(backend, tmp_path, bytecode, **changes), "worker")
         started.append(worker)
         return worker
 

@@ -50,23 +50,19 @@ class PosternProcess:
         self._server.wait_until(ready, _START_S)
 
 
-class ServingProcess(PosternProcess):
-    """Answers at `url`."""
+class Address:
+    """Where a server of this machine answers."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        super().__init__(environment, "serve", "--host", "127.0.0.1", "--port", str(self.port))
+        self.arguments = ("serve", "--host", "127.0.0.1", "--port", str(self.port))
 
-    def connect(self) -> httpx.AsyncClient:
+    def connect(self, answer_s: float = _ANSWER_S) -> httpx.AsyncClient:
         """A client without a key; tests pass theirs with each call."""
-        return httpx.AsyncClient(base_url=self.url, timeout=_ANSWER_S, verify=_NO_AUTHORITIES)
+        return httpx.AsyncClient(base_url=self.url, timeout=answer_s, verify=_NO_AUTHORITIES)
 
-    def wait_until_ready(self) -> "ServingProcess":
-        self.wait_until(self._answers)
-        return self
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
         try:
             connection.request("GET", "/readyz")
@@ -75,6 +71,19 @@ class ServingProcess(PosternProcess):
             return False
         finally:
             connection.close()
+
+
+class ServingProcess(PosternProcess):
+    """A server in an interpreter of its own."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.address = Address()
+        self.url = self.address.url
+        super().__init__(environment, *self.address.arguments)
+
+    def wait_until_ready(self) -> "ServingProcess":
+        self.wait_until(self.address.answers)
+        return self
 
 
 def inherited(bytecode: Path | None) -> dict[str, str]:

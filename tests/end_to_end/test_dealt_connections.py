@@ -3,14 +3,14 @@
 import http.client
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Backend
-from tests.end_to_end.fixtures import Start
-from tests.end_to_end.served import PosternProcess, environment_for
+from tests.conftest import POSTGRES_DEEP, Backend
+from tests.end_to_end.served import PosternProcess, ServingProcess, environment_for
 
 CONNECTIONS = 40
 LEAST = 5
@@ -29,10 +29,17 @@ def sockets_of(pid: int) -> int:
     return sum(str(link.readlink()).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
 
 
+@pytest.fixture
+def process(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator[ServingProcess]:
+    started = ServingProcess(environment_for(backend, tmp_path, bytecode, WORKERS="2"))
+    yield started.wait_until_ready()
+    started.stop()
+
+
+@POSTGRES_DEEP
 def test_connections_opened_together_reach_every_worker(
-    serve: Start, backend: Backend, tmp_path: Path, bytecode: Path | None
+    process: ServingProcess, backend: Backend, tmp_path: Path, bytecode: Path | None
 ):
-    (process,) = serve(1, WORKERS="2")
     deadline = time.monotonic() + 60
     while process.log.count("startup complete") < 2:
         assert time.monotonic() < deadline, process.log
@@ -43,7 +50,7 @@ def test_connections_opened_together_reach_every_worker(
     with ExitStack() as stack:
         opened = []
         for _ in range(CONNECTIONS):
-            connection = http.client.HTTPConnection("127.0.0.1", process.port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", process.address.port, timeout=30)
             stack.enter_context(closing(connection))
             connection.connect()
             opened.append(connection)
@@ -52,7 +59,7 @@ def test_connections_opened_together_reach_every_worker(
             assert connection.getresponse().read()
         dealt = [sockets_of(pid) - held for pid, held in zip(workers, before, strict=True)]
     assert min(dealt) >= LEAST, dealt
-    second = PosternProcess(environment_for(backend, tmp_path, bytecode), "serve", "--port", str(process.port))
+    second = PosternProcess(environment_for(backend, tmp_path, bytecode), "serve", "--port", str(process.address.port))
     try:
         assert second._server.process.wait(timeout=60) != 0
         assert "in use" in second.log

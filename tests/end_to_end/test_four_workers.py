@@ -24,7 +24,7 @@ async def seconds_until(
     while (now := time.monotonic() - since) < min(last_old + 0.6, 3 * PROMISED_S):
         if not changed(await ask()):
             last_old = now
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.03)
     return last_old
 
 

@@ -1,5 +1,4 @@
-from tests.end_to_end.fixtures import bytecode, serve, start_worker
-from tests.faults.fixtures import forks
+from tests.end_to_end.fixtures import bytecode, forks, serve, start_worker
 from tests.services.fixtures import runtime, second_runtime, settings, world
 
 __all__ = ["bytecode", "forks", "runtime", "second_runtime", "serve", "settings", "start_worker", "world"]

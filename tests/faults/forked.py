@@ -11,10 +11,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.end_to_end.served import ROOT, inherited
+from tests.end_to_end.served import ROOT, Address, inherited
 from tests.servers.process import fresh_folder
 
-END_S = 20.0
+START_S, END_S = 60.0, 20.0
 
 
 class Forked:
@@ -49,10 +49,35 @@ class Forked:
 
     def kill(self) -> None:
         self.signal(signal.SIGKILL)
+        self._wait("a killed process is still there")
+
+    def stop(self) -> None:
+        """In good order, as an operator would."""
+        self.signal(signal.SIGTERM)
+        self._wait(f"a process that was told to stop is still there:\n{self.log[-2000:]}")
+
+    def _wait(self, otherwise: str) -> None:
         deadline = time.monotonic() + END_S
         while self.alive:
-            assert time.monotonic() < deadline, "a killed process is still there"
+            assert time.monotonic() < deadline, otherwise
             time.sleep(0.002)
+
+
+class ServingFork(Forked, Address):
+    """A server that answers at `url`."""
+
+    def __init__(self, forks: "ForkServer", environment: Mapping[str, str]) -> None:
+        Address.__init__(self)
+        started = forks.start(environment, *self.arguments)
+        Forked.__init__(self, started.pid, started._log)
+
+    def wait_until_ready(self) -> "ServingFork":
+        deadline = time.monotonic() + START_S
+        while not self.answers():
+            assert self.alive, self.log[-3000:]
+            assert time.monotonic() < deadline, self.log[-3000:]
+            time.sleep(0.01)
+        return self
 
 
 class ForkServer:
@@ -79,6 +104,9 @@ class ForkServer:
         self._process.stdin.write(json.dumps(wanted) + "\n")
         self._process.stdin.flush()
         return Forked(int(self._answer()), log)
+
+    def serve(self, environment: Mapping[str, str]) -> ServingFork:
+        return ServingFork(self, environment)
 
     def close(self) -> None:
         assert self._process.stdin is not None

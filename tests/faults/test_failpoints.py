@@ -11,7 +11,7 @@ from app.services.runtime import failpoints
 from app.services.runtime.failpoints import NAMES, arm, arm_from, chunks_through, disarm, failpoint
 from tests.services.world import World, chunks_of
 
-SERVICES = Path(failpoints.__file__).parent
+SERVICES = Path(failpoints.__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def nothing_armed():
 def test_every_name_is_passed_at_exactly_one_line_of_the_services() -> None:
     passed = [
         name
-        for path in SERVICES.glob("*.py")
+        for path in SERVICES.rglob("*.py")
         for name in re.findall(r'(?:failpoint|chunks_through)\("([a-z_.]+)"', path.read_text())
     ]
     assert sorted(passed) == sorted(NAMES)

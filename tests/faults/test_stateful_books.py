@@ -1,6 +1,6 @@
 """Sequences of everything that charges, retries and crashes, against a model in plain Python, on both engines.
 
-`POSTERN_FAULT_SEQUENCES` of them an engine (100; `make test-faults` plays 1,000); the hundred are the same every time.
+`POSTERN_FAULT_SEQUENCES` of them an engine (12; `make test-deep` plays 1,000); the twelve are the same every time.
 The thousand are dealt in parts with seeds of their own (`POSTERN_FAULT_SEED` and the part's number), so that every core
 has its share. A failing one is printed as it was found; `POSTERN_FAULT_SHRINK=1` takes minutes to look for a shorter one.
 """
@@ -21,7 +21,7 @@ from tests.faults.seeded import Stage, postgres_stage, sqlite_stage
 from tests.servers.postgres import PostgresServer
 
 LONG = "POSTERN_FAULT_SEQUENCES" in os.environ
-SEQUENCES = int(os.environ.get("POSTERN_FAULT_SEQUENCES", "100"))
+SEQUENCES = int(os.environ.get("POSTERN_FAULT_SEQUENCES", "12"))
 PARTS = 5 if LONG else 1
 SEED = int(os.environ.get("POSTERN_FAULT_SEED", "0"))
 STEPS = 12 if LONG else 6

@@ -15,8 +15,7 @@ from app.services.runtime.runtime import Runtime
 from app.storage.accounts import list_accounts
 from app.storage.engine import Database
 from app.storage.ledger_book import read_batch
-from app.storage.ledger_diagnosis import name_tampering
-from app.storage.ledger_heads import read_stored
+from app.storage.ledger_heads import name_tampering, read_stored
 
 AT_START_MAX = 5_000
 """More lines than these are not replayed while a start waits: a few hundredths of a millisecond each, with reading."""

@@ -12,7 +12,6 @@ by as much as the lowest cell needs, which keeps it. Both are post-processing.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -31,10 +30,10 @@ from app.core.kinds.mechanism_fields import (
 from app.core.kinds.networks.blocks.block_grid import block_grid
 from app.core.kinds.networks.characters import Characters, character_sums, characters, tables_of
 from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, block_shapes
-from app.core.kinds.networks.mechanisms.laplace import posterior_draws
+from app.core.kinds.networks.mechanisms.laplace import DrawsFromNoisyCounts
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
-from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale
+from app.core.noise.discrete_laplace import AddNoise, moved_cost, noise_scale
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
@@ -60,7 +59,7 @@ class FourierMechanism(MechanismSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkFourier:
+class NetworkFourier(DrawsFromNoisyCounts):
     """Pure ε; neighbours replace one person's rows."""
 
     samples: int
@@ -116,18 +115,6 @@ class NetworkFourier:
         noises = [math.prod(model.network.shape(i)) - (unit_rows == 1) for i in range(len(model.network.nodes))]
         scale = self.scale(model, unit_rows)
         return math.ceil(max(scale * float(gammainccinv(m, tail)) * (1 + 1e-9) + m for m in noises))
-
-    def draw(
-        self,
-        model: NetworkModel,
-        people: int,
-        unit_rows: int,
-        counts: ExactCounts,
-        random_bytes: Callable[[int], bytes],
-    ) -> Array:
-        """(samples, cells)."""
-        noisy = self.noisy_counts(model, people, unit_rows, counts, add_noise)
-        return posterior_draws(model, people, unit_rows, noisy, self.samples, random_bytes)
 
     def noisy_counts(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise

@@ -5,6 +5,7 @@ one each, so the L1 sensitivity is 2|I|, and 2k|I| for k rows a person (Lemma 1)
 samples drawn from the Dirichlet posterior they give on the model's own grid: post-processing of one noisy vector.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,8 +26,33 @@ from app.core.statistics.counts import ExactCounts
 Array = NDArray[np.float64]
 
 
+class DrawsFromNoisyCounts(ABC):
+    """What mechanisms that add noise once have in common: everything after the noise is free."""
+
+    __slots__ = ()
+
+    samples: int
+
+    @abstractmethod
+    def noisy_counts(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
+    ) -> Array: ...
+
+    def draw(
+        self,
+        model: NetworkModel,
+        people: int,
+        unit_rows: int,
+        counts: ExactCounts,
+        random_bytes: Callable[[int], bytes],
+    ) -> Array:
+        """(samples, cells)."""
+        noisy = self.noisy_counts(model, people, unit_rows, counts, add_noise)
+        return posterior_draws(model, people, unit_rows, noisy, self.samples, random_bytes)
+
+
 @dataclass(frozen=True, slots=True)
-class NetworkLaplace(LaplaceFields):
+class NetworkLaplace(LaplaceFields, DrawsFromNoisyCounts):
     """Pure ε; neighbours replace one person's rows."""
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
@@ -43,18 +69,6 @@ class NetworkLaplace(LaplaceFields):
 
     def scale(self, model: NetworkModel, unit_rows: int) -> float:
         return noise_scale(sensitivity(model, unit_rows), self.epsilon)
-
-    def draw(
-        self,
-        model: NetworkModel,
-        people: int,
-        unit_rows: int,
-        counts: ExactCounts,
-        random_bytes: Callable[[int], bytes],
-    ) -> Array:
-        """(samples, cells)."""
-        noisy = self.noisy_counts(model, people, unit_rows, counts, add_noise)
-        return posterior_draws(model, people, unit_rows, noisy, self.samples, random_bytes)
 
     def noisy_counts(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
