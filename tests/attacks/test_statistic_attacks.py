@@ -20,7 +20,6 @@ from app.core.kinds import parse_model
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.one_parameter.families import FAMILIES, Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint, Mechanism
-from app.core.kinds.one_parameter.mechanisms import laplace as laplace_module
 from app.core.schema import PrivacyUnit, parse_columns
 from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidRows
@@ -149,8 +148,9 @@ def test_laplace_does_the_same_work_whatever_the_data(
     for total, noise in itertools.product((0, largest // 3, largest), (0, 10**6)):
         densities.clear()
         source = CountedBytes(0)
-        monkeypatch.setattr(laplace_module, "add_noise", lambda value, scale, noise=noise: value + noise)
-        Laplace(25, 1.0).draw(model, people, 1, ExactStatistic(total, people), source)
+        Laplace(25, 1.0).draw(
+            model, people, 1, ExactStatistic(total, people), source, lambda values, _scale, noise=noise: values + noise
+        )
         seen.add((tuple(source.asked), tuple(densities)))
     assert len(seen) == 1
     assert next(iter(seen))[0] == (25 * 32,)
