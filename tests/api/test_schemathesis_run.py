@@ -37,6 +37,8 @@ from app.settings import Settings
 from app.storage.migrate import upgrade
 from tests.api.conftest import COLUMNS, MODEL, ROWS
 
+pytestmark = pytest.mark.slow
+
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

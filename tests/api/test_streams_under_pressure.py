@@ -24,6 +24,8 @@ from tests.api.test_batches import FREE_SAMPLES, near_the_limit
 from tests.conftest import POSTGRES_DEEP
 from tests.services.world import QUESTION, Person, World, over_http
 
+pytestmark = pytest.mark.slow
+
 LINES = "application/x-ndjson"
 LAG_S_MAX = 0.15
 """Generous: alone it is some hundredths of a second, most of them for taking a document of ten megabytes apart."""

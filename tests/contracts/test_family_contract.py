@@ -26,6 +26,8 @@ from tests.core.families.family_cases import CASES, PRIORS, build, log_prior, pr
 from tests.core.families.neighbouring_pairs import pure_range, reachable_pairs, renyi_curve, widest_pairs
 from tests.deep import deep_unless
 
+pytestmark = pytest.mark.slow
+
 TIGHTNESS = 1.05
 SETTINGS = ((4, 1, 1.0), (2, 2, 0.3))
 """(people, rows a person, temperature)."""

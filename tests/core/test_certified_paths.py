@@ -18,6 +18,8 @@ from app.core.privacy.posterior_cost import _certified, _Peaks, posterior_draw_c
 from tests.core.brute_force import Neighbourhood, Prior, log_posteriors, renyi_divergences
 from tests.deep import deep_unless
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 
 ROUNDING = 1e-12

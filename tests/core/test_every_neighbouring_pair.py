@@ -22,6 +22,8 @@ from tests.core.brute_force import (
 )
 from tests.deep import deep
 
+pytestmark = pytest.mark.slow
+
 PRIORS = [(1.0, 1.0), (0.5, 0.5), (5.0, 2.0), (30.0, 40.0)]
 TRIMS = [0.01, 0.05, 0.25]
 TEMPERATURES = [1.0, 0.5, 0.1]

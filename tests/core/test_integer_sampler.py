@@ -30,6 +30,8 @@ from app.core.statistics.sums import ExactStatistic
 from app.errors import NumericalFailure
 from tests.deep import deep_unless
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     # alpha, beta, trim, temperature, people, ones
     (1.0, 1.0, 0.05, 1.0, 10, 0),

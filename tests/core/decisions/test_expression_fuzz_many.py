@@ -16,6 +16,8 @@ from tests.core.decisions.documented_grammar import GRAMMAR, TOKEN, value_of
 from tests.core.decisions.expression_fuzzer import CALLS, NUMBERS, Fuzzer
 from tests.deep import deep
 
+pytestmark = pytest.mark.slow
+
 SYNTACTIC = ("a number,", "an operator", "a decimal number", "one comparison", "( after")
 POINTS = {
     "theta": np.array([0.05, 0.95, 0.31, 0.5]),

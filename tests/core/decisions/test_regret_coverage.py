@@ -15,6 +15,8 @@ from app.core.kinds import compile_question
 from tests.core.decisions.regret_simulation import BODIES, GRID, PARAMETER, POSTERIORS, THETA, simulate
 from tests.deep import deep_unless
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 300
 CONFIDENCES = (0.5, 0.9, 0.95)
 

@@ -19,6 +19,8 @@ from app.core.privacy.targets import Target
 from tests.core.families.family_cases import build
 from tests.deep import deep_unless
 
+pytestmark = pytest.mark.slow
+
 DELTA = 1e-6
 BEYOND = 2e-3
 Prediction = Callable[[float], NDArray[np.float64]]
