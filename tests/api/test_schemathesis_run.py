@@ -3,15 +3,17 @@
 Every operation gets the examples of the document, its boundary cases and random ones, valid and not, once with ids
 that exist and once with ids made up. Nothing may answer 500, and every answer must be one the document promises.
 
-Models and mechanisms alone have thousands of boundary cases: a build sends some of them, `make test-deep` all.
+Models and mechanisms alone have thousands of boundary cases: a build makes the first of them and sends some, `make
+test-deep` sends all. Requests are made when the tests run: half a minute of making them when tests are collected was
+spent by every worker.
 """
 
 import asyncio
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ import pytest
 import requests
 import schemathesis
 import uvicorn
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import SearchStrategy, one_of
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -48,7 +51,8 @@ CHECKS = [
 ]
 QUIET = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 BRIEFLY, AT_LENGTH = settings(QUIET, max_examples=4), settings(QUIET, max_examples=100)
-FIRST_CASES, EVERY_CASE = 25, 20
+IDS = pytest.mark.parametrize("known", [False, True], ids=["made-up ids", "ids that exist"])
+FIRST_CASES, EVERY_CASE, CASES_MADE = 25, 20, 400
 
 
 @schemathesis.serializer("application/vnd.apache.parquet")
@@ -57,7 +61,9 @@ def send_bytes(context: schemathesis.SerializationContext, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
-schema = schemathesis.openapi.from_dict(build_api(body_bytes_max=1024).openapi())
+@pytest.fixture(scope="module")
+def described() -> schemathesis.BaseSchema:
+    return schemathesis.openapi.from_dict(build_api(body_bytes_max=1024).openapi())
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,47 +151,82 @@ def ask_by_known_ids(case: schemathesis.Case, target: Target) -> None:
     ask(case, target)
 
 
-@pytest.fixture(scope="module")
-def sent() -> Counter[str]:
-    """Boundary cases so far, by operation."""
-    return Counter()
+ASK: dict[bool, Callable[[schemathesis.Case, Target], None]] = {False: ask, True: ask_by_known_ids}
 
 
-def is_sent(case: schemathesis.Case, sent: Counter[str]) -> bool:
-    """The first boundary cases of an operation and some of the others; everything else there is."""
-    if case.meta is None or case.meta.phase.name != "coverage":
-        return True
-    sent[case.operation.label] += 1
-    count = sent[case.operation.label]
-    return count <= FIRST_CASES or count % EVERY_CASE == 0
+def operations(described: schemathesis.BaseSchema, *, known: bool) -> Iterator[schemathesis.APIOperation]:
+    """All of them, or those whose path holds an id."""
+    found = [result.ok() for result in described.get_all_operations()]
+    assert len(found) > 25
+    return (operation for operation in found if not known or "{" in operation.path)
 
 
-@schema.parametrize()
-@BRIEFLY
-def test_made_up_ids_get_only_promised_answers(case: schemathesis.Case, target: Target, sent: Counter[str]):
-    if is_sent(case, sent):
-        ask(case, target)
+def examples_and_random(operation: schemathesis.APIOperation) -> Iterator[SearchStrategy[schemathesis.Case]]:
+    yield from operation.get_strategies_from_examples()
+    yield one_of(*(operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode))
 
 
-@schema.include(path_regex="{").parametrize()
-@BRIEFLY
-def test_ids_that_exist_get_only_promised_answers(case: schemathesis.Case, target: Target, sent: Counter[str]):
-    if is_sent(case, sent):
-        ask_by_known_ids(case, target)
+def boundary_cases(operation: schemathesis.APIOperation) -> Iterator[schemathesis.Case]:
+    making = operation.schema.config.generation_for(operation=operation, phase="coverage")
+    cases: Iterator[schemathesis.Case] = operation.schema.iter_coverage_cases(
+        operation, generation_modes=making.modes, generation_config=making
+    )
+    return cases
+
+
+def some_of(cases: Iterator[schemathesis.Case]) -> Iterator[schemathesis.Case]:
+    for count, case in enumerate(islice(cases, CASES_MADE)):
+        if count < FIRST_CASES or count % EVERY_CASE == 0:
+            yield case
+
+
+def ask_what_is_drawn(described: schemathesis.BaseSchema, target: Target, how_long: settings, *, known: bool) -> int:
+    asked = 0
+
+    def answer(case: schemathesis.Case) -> None:
+        nonlocal asked
+        asked += 1
+        ASK[known](case, target)
+
+    for operation in operations(described, known=known):
+        for strategy in examples_and_random(operation):
+            how_long(given(strategy)(answer))()
+    return asked
+
+
+@IDS
+def test_examples_and_random_requests_get_only_promised_answers(
+    described: schemathesis.BaseSchema, target: Target, known: bool
+):
+    assert ask_what_is_drawn(described, target, BRIEFLY, known=known) > 100
 
 
 @pytest.mark.deep
-@schema.parametrize()
-@AT_LENGTH
-def test_made_up_ids_always_get_only_promised_answers(case: schemathesis.Case, target: Target):
-    ask(case, target)
+@IDS
+def test_many_random_requests_get_only_promised_answers(
+    described: schemathesis.BaseSchema, target: Target, known: bool
+):
+    assert ask_what_is_drawn(described, target, AT_LENGTH, known=known) > 1_000
+
+
+@IDS
+def test_boundary_cases_get_only_promised_answers(described: schemathesis.BaseSchema, target: Target, known: bool):
+    asked = 0
+    for operation in operations(described, known=known):
+        for case in some_of(boundary_cases(operation)):
+            ASK[known](case, target)
+            asked += 1
+    assert asked > 200
 
 
 @pytest.mark.deep
-@schema.include(path_regex="{").parametrize()
-@AT_LENGTH
-def test_ids_that_exist_always_get_only_promised_answers(case: schemathesis.Case, target: Target):
-    ask_by_known_ids(case, target)
+@IDS
+def test_every_boundary_case_gets_only_promised_answers(
+    described: schemathesis.BaseSchema, target: Target, known: bool
+):
+    for operation in operations(described, known=known):
+        for case in boundary_cases(operation):
+            ASK[known](case, target)
 
 
 def test_the_service_still_stands_and_its_ledger_verifies(target: Target):
