@@ -37,7 +37,7 @@ run: $(VENV)/.installed ## Serve the demo on this machine (ARGS="--port 9000" ad
 
 # Nothing an earlier run left behind is read: no cache here, and an empty home (tests/empty_home.py). The order of tests
 # is random, its seed is printed; one worker gets a contiguous half of it, and takes over from the other when it is done.
-PYTEST = $(if $(call given,DATE),tests/at_date "$(DATE)") $(BIN)/pytest -n 2 --dist worksteal -q -p no:cacheprovider \
+PYTEST = $(if $(call given,DATE),tests/at_date "$(DATE)") $(BIN)/pytest -n $(if $(call given,WORKERS),$(WORKERS),2) --dist worksteal -q -p no:cacheprovider \
   $(if $(call given,SEED),--order-seed $(SEED))
 # Said to make itself: variables of these names in somebody's shell mean something else.
 given = $(findstring command line,$(origin $1))

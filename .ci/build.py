@@ -258,9 +258,10 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     if second is not None:
         arguments = f"ARGS={tests or shlex.join(SECOND_TESTS)}"
         set_up = make("setup", python=second.python, nicely=True)
+        few = make(SECOND_SUITE, *seed, "WORKERS=1", arguments, nicely=True)
         chain += [
             Part("second install", second, set_up, top / "second-install.log"),
-            Part("core and API", second, make(SECOND_SUITE, *seed, arguments, nicely=True), top / "second.log"),
+            Part("core and API", second, few, top / "second.log"),
         ]
     work = Build()
     background = threading.Thread(target=lambda: [work.run(part) for part in chain], daemon=True)

@@ -25,7 +25,7 @@ from app.services.reading.exports import FORMATS
 from app.services.releases.buy_access import buy_access
 from app.services.releases.stored_release import cost_from_json
 from app.services.runtime.runtime import Runtime
-from tests.conftest import Backend
+from tests.conftest import POSTGRES_DEEP, Backend
 from tests.servers.postgres import PostgresServer
 from tests.services.world import (
     COLUMNS,
@@ -208,6 +208,7 @@ def test_every_route_has_a_recipe():
     assert set(recipes("ds_any")) == routes()
 
 
+@POSTGRES_DEEP
 async def test_no_response_depends_on_a_sample_beyond_the_prefix(
     backend: Backend, tmp_path: Path, postgres_server: PostgresServer
 ):

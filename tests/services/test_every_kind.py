@@ -13,6 +13,7 @@ from app.errors import BudgetExhausted, InvalidMechanism
 from app.services.plans.plan_release import plan_release
 from app.services.reading.answer_query import answer_query
 from app.services.reading.read_card import read_card
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World
 
 COLUMNS: dict[str, Any] = {
@@ -84,6 +85,7 @@ def named(release: tuple[dict[str, Any], dict[str, Any]]) -> str:
     return f"{release[0]['family']}-{release[1]['kind']}"
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize(("model", "mechanism"), RELEASES, ids=[named(each) for each in RELEASES])
 async def test_every_mechanism_of_every_kind_goes_from_a_csv_to_a_card_and_an_answer(
     world: World, model: dict[str, Any], mechanism: dict[str, Any]

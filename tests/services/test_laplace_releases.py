@@ -15,6 +15,7 @@ from app.services.reading.answer_query import answer_query
 from app.services.reading.read_card import read_card
 from app.services.releases.buy_access import buy_access
 from app.services.releases.stored_release import cost_from_json
+from tests.conftest import POSTGRES_DEEP
 from tests.services.family_world import COLUMNS, LAPLACE, MODELS, NORMAL_MEAN, POISSON, family_rows, question_about
 from tests.services.world import World
 
@@ -31,6 +32,7 @@ async def mean_of(world: World, release: str, parameter: str) -> float:
     return float(answer["response"])
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("family", MODELS)
 @pytest.mark.parametrize(
     "mechanism",
@@ -117,6 +119,7 @@ async def test_a_cap_below_the_price_buys_no_prefix_at_all(world: World):
     assert (await world.account(account_id(dataset, ada.id))).spent == ZERO
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("epsilon", [0.7, 1.0, 5.0])
 @pytest.mark.parametrize("kind", ["laplace", "map"])
