@@ -115,7 +115,7 @@ def shared_postgres(
     postgres_server: PostgresServer, redis_server: ValkeyServer, database_lot: DatabaseLot
 ) -> Iterator[Backend]:
     name = database_lot.take()
-    yield Backend("postgres", postgres_server.url(name), redis_server.url)
+    yield Backend("postgres", postgres_server.url(name), redis_server.shared_url)
     database_lot.give_back(name)
 
 

@@ -91,7 +91,7 @@ async def test_a_lost_witness_raises_no_alarm_and_is_told_again(settings: Settin
     await lived(settings)
     async with started(settings) as runtime:
         if runtime.witnesses.redis is not None:
-            await runtime.witnesses.redis._client.flushall()
+            await runtime.witnesses.redis._client.flushdb()
         shutil.rmtree(settings.data_dir / "ledger")
     assert await trusted(settings)
     async with started(settings) as runtime:

@@ -29,9 +29,14 @@ class ValkeyServer:
     def pid(self) -> int:
         return self._server.process.pid
 
+    @property
+    def shared_url(self) -> str:
+        """A database beside the one that every test empties: what a service kept for the whole run remembers stays there."""
+        return f"redis://127.0.0.1:{self.port}/1"
+
     def flush(self) -> None:
         with self._client() as client:
-            client.flushall()
+            client.flushdb()
 
     def keep(self) -> list[tuple[bytes, int, bytes]]:
         """Every key with the time it has left and its value."""
@@ -40,7 +45,7 @@ class ValkeyServer:
 
     def put_back(self, kept: list[tuple[bytes, int, bytes]]) -> None:
         with self._client() as client:
-            client.flushall()
+            client.flushdb()
             for key, left_ms, value in kept:
                 client.restore(key, left_ms, value)
 
