@@ -25,7 +25,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-fast test-deep test-defects test-faults lint format types openapi openapi-drift bench check lock clean
+.PHONY: help setup run test test-fast test-second test-deep test-defects test-faults lint format types openapi openapi-drift bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,8 +45,13 @@ given = $(findstring command line,$(origin $1))
 test: setup ## Run the suite on SQLite and on throw-away PostgreSQL and Redis (SEED=7 repeats an order; ARGS adds options)
 	$(PYTEST) $(ARGS)
 
-test-fast: setup ## Run what is worth running while writing: no servers, nothing slow
-	$(PYTEST) -m "not slow and not deep and not servers" $(ARGS)
+test-fast: setup ## Run one case of every test that needs no servers and is not slow: what is worth running while writing
+	$(PYTEST) -m $(QUICK) --one-of-each $(ARGS)
+
+QUICK := "not slow and not deep and not servers"
+# On a second Python: one case of each, and every case of the expressions users write.
+test-second: setup
+	$(PYTEST) -m $(QUICK) --one-of-each --every-case-below tests/core/decisions $(ARGS)
 
 test-defects: setup ## Put defects into a copy of the sources, one at a time, and see that the suite notices each
 	$(BIN)/python -m tests.defects.run $(ARGS)

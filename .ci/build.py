@@ -31,7 +31,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parents[1]
 CHECKS, SUITE = ("lint", "types", "openapi-drift"), "test"
 """Together they are `make check`, which a test compares."""
-SECOND_SUITE, SECOND_TESTS = "test-fast", ("tests/core", "tests/api")
+SECOND_SUITE, SECOND_TESTS = "test-second", ("tests/core", "tests/api")
 OLDEST = (3, 11)
 NOBODY = "nobody"
 # PostgreSQL and pip look the user up, so that it must be one the system knows.

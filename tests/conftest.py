@@ -19,7 +19,7 @@ from tests.servers.database_lot import DatabaseLot
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
 
-pytest_plugins = ["tests.empty_home", "tests.random_order"]
+pytest_plugins = ["tests.empty_home", "tests.random_order", "tests.one_of_each"]
 
 settings.register_profile("postern", derandomize=True, deadline=None)
 settings.load_profile("postern")
@@ -30,6 +30,7 @@ POSTGRES_DEEP = pytest.mark.parametrize(
 """For what the choice of servers can hardly change: `make test-deep` tries it on both."""
 _EMBEDDED = "SQLite with the in-process cache"
 _SERVERS = {"postgres_server", "redis_server"}
+_PROCESSES = {"benchmarks", "cli", "docs", "end_to_end", "faults", "servers"}
 _EVERYTHING_BUT_DEEP = "not deep"
 
 
@@ -153,7 +154,7 @@ async def cache(backend: Backend) -> AsyncIterator[Cache]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs PostgreSQL or Redis, before anything is chosen by mark.
+    """Marks what needs PostgreSQL or Redis, and what starts processes all the time, before anything is chosen by mark.
 
     What is shared lives on an event loop as old as itself, and so does a test that uses it.
     """
@@ -164,6 +165,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         if parameters.get("backend") == "postgres" or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("servers")
+        if item.path.parent.name in _PROCESSES:
+            item.add_marker("slow")
 
 
 def _passed_by_backend(reporter: pytest.TerminalReporter) -> dict[str, int]:

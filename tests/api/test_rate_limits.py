@@ -56,6 +56,7 @@ async def test_every_counted_answer_tells_the_policy_and_what_is_left(world: Wor
         assert "ratelimit" not in (await client.get("/healthz")).headers
 
 
+@pytest.mark.slow
 async def test_too_many_requests_are_429_with_a_time_to_come_back_and_then_work_again(world: World):
     async with limited(world, rate_limit_per_s=5.0, rate_limit_burst=5) as client:
         answers = [await client.get("/v1/me", headers=world.boss.headers) for _ in range(20)]
@@ -117,6 +118,7 @@ async def test_guesses_at_a_key_do_not_use_up_its_limit(world: World):
         assert (await client.get("/v1/me", headers=world.boss.headers)).status_code == 200
 
 
+@pytest.mark.slow
 async def test_four_processes_together_stay_within_the_bound(redis_server: ValkeyServer):
     """burst + rate · (T + lease), by Redis's own count, while each process asks as fast as it can."""
     redis_server.flush()

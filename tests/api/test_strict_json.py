@@ -188,6 +188,7 @@ def same(one, other) -> bool:
     return repr(one) == repr(other)
 
 
+@pytest.mark.slow
 @settings(max_examples=1_000)
 @given(_MANY.map(lambda parts: "".join(parts).encode()) | st.binary(max_size=32))
 def test_the_fast_way_reads_what_the_careful_way_reads_and_nothing_else(raw):

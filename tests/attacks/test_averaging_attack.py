@@ -8,6 +8,7 @@ import numpy as np
 from app.services.reading.answer_batch import answer_queries
 from app.services.reading.answer_query import answer_query
 from app.services.releases.buy_access import buy_access
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import QUESTION, Person, World
 
 HELD, DRAWN = 15, 40
@@ -26,6 +27,7 @@ async def prefix(world: World, release: str, samples: int) -> np.ndarray[Any, An
     return np.frombuffer(await world.samples(release) or b"", "<f8")[:samples]
 
 
+@POSTGRES_DEEP
 async def test_a_question_repeated_a_thousand_times_says_one_thing(world: World):
     release = await world.published(await world.dataset(), samples=DRAWN)
     said = {
@@ -35,6 +37,7 @@ async def test_a_question_repeated_a_thousand_times_says_one_thing(world: World)
     assert len(said) == 1
 
 
+@POSTGRES_DEEP
 async def test_rephrasing_a_question_adds_nothing(world: World):
     """Linear rephrasings give the same mean, and that is the mean of the prefix: nothing is left to average out."""
     dataset = await world.dataset()
@@ -57,6 +60,7 @@ async def test_rephrasing_a_question_adds_nothing(world: World):
             assert answer["samples"] == HELD
 
 
+@POSTGRES_DEEP
 async def test_every_quantile_asked_for_is_one_of_the_samples_held(world: World):
     """However finely an analyst asks, the order statistics of the prefix are all there is."""
     dataset = await world.dataset()
@@ -68,6 +72,7 @@ async def test_every_quantile_asked_for_is_one_of_the_samples_held(world: World)
         assert (await ask(world, ada, release, question("theta", utility)))["response"] in held
 
 
+@POSTGRES_DEEP
 async def test_the_same_prefix_bought_by_many_is_the_same_prefix(world: World):
     """Colluding analysts know the longest prefix among them, not several independent draws."""
     dataset = await world.dataset()
@@ -83,6 +88,7 @@ async def test_the_same_prefix_bought_by_many_is_the_same_prefix(world: World):
     assert await answer_query(world.runtime, reader=group[1].reader, release_id=release, body=QUESTION) in answers
 
 
+@POSTGRES_DEEP
 async def test_a_batch_says_what_single_questions_say_and_charges_nothing(world: World):
     dataset = await world.dataset()
     release = await world.published(dataset, samples=DRAWN)
@@ -96,6 +102,7 @@ async def test_a_batch_says_what_single_questions_say_and_charges_nothing(world:
     assert ((await world.account(dataset)).spent, (await world.account(f"{ada.id}@{dataset}")).spent) == before
 
 
+@POSTGRES_DEEP
 async def test_a_second_release_of_the_same_model_is_a_second_charge(world: World):
     """New samples are new information, and are paid for as such; there is no way to draw again for free."""
     dataset = await world.dataset()

@@ -111,6 +111,7 @@ async def ask_as_an_analyst(analyst: Person, recorder: Recorder, release: str) -
         assert (await recorder.call(analyst, "GET", path)).status_code == 200
 
 
+@pytest.mark.slow
 async def test_nothing_stored_logged_cached_or_sent_holds_a_canary(
     backend: Backend, world: World, serve: Start, tmp_path: Path, postgres_server: PostgresServer
 ):

@@ -59,6 +59,7 @@ def checkpoint_of(long: Long) -> SignedHead:
     return found[0]
 
 
+@pytest.mark.slow
 async def test_a_clean_long_ledger_starts_from_its_checkpoint_and_is_verified_whole_in_the_background(
     long: Long,
 ) -> None:

@@ -208,6 +208,7 @@ def test_every_route_has_a_recipe():
     assert set(recipes("ds_any")) == routes()
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_no_response_depends_on_a_sample_beyond_the_prefix(
     backend: Backend, tmp_path: Path, postgres_server: PostgresServer

@@ -7,9 +7,12 @@ from itertools import product
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.end_to_end.fixtures import Start
 from tests.services.world import QUESTION, Person, World
+
+pytestmark = pytest.mark.slow
 
 PROMISED_S = 1.0
 

@@ -250,6 +250,7 @@ def test_order_chunks_and_threads_cannot_change_a_sum_of_reals(family: str, tmp_
     assert len(floating) > 1  # what the lattice is for
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["normal_mean", "laplace"])
 def test_an_offset_of_two_to_the_fifty_changes_no_sum_and_no_sample(
     family: str, tmp_path: Path, store: UploadStore

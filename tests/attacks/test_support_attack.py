@@ -44,6 +44,7 @@ def test_neighbours_have_the_same_support_so_no_single_value_gives_anyone_away()
         assert all(weight > 0 for weight in weights)
 
 
+@pytest.mark.slow
 def test_no_value_is_likelier_on_a_neighbour_than_the_pure_cost_allows() -> None:
     pure = Baps(1).cost(MODEL, PEOPLE, 1).total.pure
     size = MODEL.grid(PEOPLE, 1.0).size

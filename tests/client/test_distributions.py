@@ -130,6 +130,7 @@ def test_the_services_wheel_carries_the_same_client(tmp_path: Path) -> None:
     assert carried == {name: (CLIENT / name).read_bytes() for name in sources()}
 
 
+@pytest.mark.slow
 def test_the_client_installed_alone_asks_a_live_service(wheel: Path, trial: Trial, tmp_path: Path) -> None:
     python = environment_with(wheel, tmp_path / "empty")
     variables = {"POSTERN_URL": trial.place.url, "POSTERN_KEY": trial.analyst_key, "RELEASE": trial.release}

@@ -46,6 +46,7 @@ def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @needs_node
 def test_a_typescript_client_type_checks_and_asks_a_live_server(typescript: Path, trial: Trial) -> None:
     built = run("node_modules/.bin/tsc", "-p", ".", cwd=typescript)
@@ -54,6 +55,7 @@ def test_a_typescript_client_type_checks_and_asks_a_live_server(typescript: Path
     answered(run("node", "built/ask.js", *asked, cwd=typescript))
 
 
+@pytest.mark.slow
 @needs_node
 def test_a_typescript_client_refuses_every_misspelt_field(typescript: Path) -> None:
     """All in one file, so that the compiler starts once."""
@@ -92,6 +94,7 @@ def type_checked(folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
     return run(GENERATORS / "mypy", *options, *files, cwd=folder)
 
 
+@pytest.mark.slow
 def test_a_python_client_type_checks_and_asks_a_live_server(python: Path, trial: Trial) -> None:
     checked = type_checked(python, "ask.py")
     assert checked.returncode == 0, checked.stdout

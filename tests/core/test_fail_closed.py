@@ -80,6 +80,7 @@ def test_one_undefined_number_on_any_road_refuses_the_release(
         posterior_draw_cost.__wrapped__(bernoulli("x"), people, rows, 1.0)
 
 
+@pytest.mark.slow
 def test_an_undefined_ceiling_of_a_cell_is_never_taken_for_a_low_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A half without a ceiling keeps that of the whole, which holds for it too: dearer, or refused, never cheaper."""
     clean = np.array(posterior_draw_cost(bernoulli("x"), 40, 2, 1.0).cost.curve)

@@ -172,6 +172,7 @@ def test_any_value_at_all_is_read_or_refused_by_name(value: Any):
         assert field is None or field.startswith(where)
 
 
+@pytest.mark.slow
 def test_nesting_without_end_is_refused_like_any_other_object():
     deep: Any = {}
     for _ in range(100_000):

@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from app.ledger.posting import reserve_posting
 from app.storage.accounts import lock_accounts
 from app.storage.engine import Database
 from app.storage.ledger_book import post
 from tests.conftest import Backend
 from tests.storage.populated import ONE, WHO, populate
+
+pytestmark = pytest.mark.slow
 
 STEP = 100
 """The handler runs once per so many instructions of SQLite's virtual machine."""

@@ -56,6 +56,7 @@ async def test_an_honest_restart_raises_no_alarm(settings: Settings) -> None:
     assert await trusted(settings)
 
 
+@pytest.mark.slow
 async def test_a_process_killed_between_commit_and_witness_raises_no_alarm(settings: Settings) -> None:
     """What a kill leaves: the database is ahead of everything that was written down."""
     world = await lived(settings)

@@ -9,6 +9,7 @@ from app.core.privacy import ORDERS
 from app.services.reading.read_card import build_card, read_card
 from app.services.releases.stored_release import cost_from_json
 from app.storage import datasets
+from tests.conftest import POSTGRES_DEEP
 from tests.services.family_world import COLUMNS, EXPONENTIAL, LAPLACE, POISSON, family_rows
 from tests.services.world import World
 
@@ -32,6 +33,7 @@ def line(card: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("mechanism", [BAPS, LAPLACE, POINT], ids=lambda mechanism: str(mechanism["kind"]))
 async def test_every_line_names_its_basis_its_assumption_and_a_sentence(world: World, mechanism: dict[str, Any]):
     card, cost = await card_of(world, model=EXPONENTIAL, mechanism=mechanism)
@@ -47,12 +49,14 @@ async def test_every_line_names_its_basis_its_assumption_and_a_sentence(world: W
     assert not card["vacuous"]
 
 
+@POSTGRES_DEEP
 async def test_a_lawyer_reads_the_factor_that_the_pure_cost_allows(world: World):
     card, _ = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": math.log(2)})
     assert "by more than a factor 2:" in line(card, "pure")["text"]
     assert "No matter what else they know" in line(card, "pure")["text"]
 
 
+@POSTGRES_DEEP
 async def test_free_samples_are_counted_once_in_what_tells_datasets_apart(world: World):
     """N draws of `baps` multiply the divergence; N samples computed from one noisy number do not."""
     card, cost = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": 0.5})
@@ -61,6 +65,7 @@ async def test_free_samples_are_counted_once_in_what_tells_datasets_apart(world:
     assert "computed from one noisy number," in line(card, "collusion")["text"]
 
 
+@POSTGRES_DEEP
 async def test_paid_samples_say_how_many_would_tell_datasets_apart(world: World):
     card, cost = await card_of(world, model=POISSON, mechanism=BAPS)
     told = line(card, "distinguishability")["value"]
@@ -70,12 +75,14 @@ async def test_paid_samples_say_how_many_would_tell_datasets_apart(world: World)
     assert "hold prefixes of one sample set" in line(card, "collusion")["text"]
 
 
+@POSTGRES_DEEP
 async def test_people_who_resemble_each_other_are_promised_less(world: World):
     card, cost = await card_of(world, model=POISSON, mechanism=LAPLACE | {"epsilon": 1.0})
     shown = line(card, "inferential")["value"]
     assert shown["independent"] == cost.total.pure < shown["with_relatives"] < shown["influenced"]
 
 
+@POSTGRES_DEEP
 async def test_a_lower_ceiling_turns_the_card_of_an_old_release_into_a_warning(world: World):
     dataset = await world.dataset(columns=COLUMNS, data=family_rows())
     release = await world.release(await world.published(dataset, model=POISSON, mechanism=LAPLACE))
@@ -110,6 +117,7 @@ async def measured_card(world: World, model: dict[str, Any], mechanism: dict[str
     return card, cost_from_json((await world.release(release)).cost)
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("model", [LINEAR, MEAN], ids=lambda model: str(model["family"]))
 async def test_draws_of_an_inexact_sampler_name_its_slack_wherever_it_matters(world: World, model: dict[str, Any]):
     card, cost = await measured_card(world, model, DRAWN)
@@ -121,6 +129,7 @@ async def test_draws_of_an_inexact_sampler_name_its_slack_wherever_it_matters(wo
     assert told < 0.5 * math.exp(-2 * cost.kl_sup)
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize(
     ("model", "mechanism", "word"),
     [(LINEAR, DRAWN, "L(w)"), (MEAN, DRAWN, "no L for this family"), (NETWORK, DRAWN, "one attribute")],
@@ -137,6 +146,7 @@ async def test_the_papers_line_speaks_of_the_model_it_is_about(
     assert "inf" not in papers["text"]
 
 
+@POSTGRES_DEEP
 async def test_noise_on_many_numbers_is_not_called_one(world: World):
     card, cost = await measured_card(world, LINEAR, PERTURBED)
     assert "computed from noisy numbers," in line(card, "collusion")["text"]

@@ -87,6 +87,7 @@ def test_chosen_parameters_are_those_of_the_whole_in_the_order_asked(name: str):
     np.testing.assert_array_equal(found, matrix_of(whole)[:, [HOSTILE.index(each) for each in names]])
 
 
+@pytest.mark.slow
 @FORMAT
 def test_writing_takes_less_than_half_the_memory_that_ten_megabytes_of_draws_take(name: str):
     """To a file on disk. What libraries allocate outside Python's view is measured in the benchmarks; every

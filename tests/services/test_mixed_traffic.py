@@ -5,6 +5,8 @@ import random
 from collections.abc import Awaitable
 from typing import Any
 
+import pytest
+
 from app.services.datasets.set_cap import set_cap
 from app.services.people.directory import read_me
 from app.services.people.keys import create_key, revoke_key
@@ -14,6 +16,8 @@ from app.services.releases.run_release import run_next_release
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import flush_used
 from tests.services.world import CAP, QUESTION, Person, World
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = 90
 

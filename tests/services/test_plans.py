@@ -274,6 +274,7 @@ async def test_every_family_is_calibrated_to_fit_and_what_is_found_can_be_planne
     assert again["cost"]["epsilon"] <= 2.0
 
 
+@pytest.mark.slow
 def test_serving_and_planning_never_load_the_sampler_of_noise():
     """It takes most of a second to import; only a process that draws a noisy release needs it."""
     script = (

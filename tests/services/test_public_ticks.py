@@ -14,6 +14,7 @@ from tests.services.world import World, services, settings_for
 TICK_S = 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slow_s", "ticks"), [(0.0, 1), (0.7, 2)])
 async def test_a_release_ends_a_power_of_two_of_ticks_after_its_work_began(
     backend: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, world: World, slow_s: float, ticks: int

@@ -60,6 +60,7 @@ async def test_rows_of_a_release_whose_worker_was_killed_go_without_a_restart(
     assert await worked_until_gone(world)
 
 
+@pytest.mark.slow
 async def test_rows_that_are_retained_or_not_used_yet_stay(world: World, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run_worker, "SWEEP_S", 0.0)
     await world.published(await world.dataset("kept"))
@@ -80,6 +81,7 @@ async def test_what_a_killed_process_held_goes_without_a_restart(world: World, m
     assert not list(root.iterdir())
 
 
+@pytest.mark.slow
 async def test_what_an_older_database_does_not_know_is_not_wiped_by_a_living_worker(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):

@@ -11,6 +11,7 @@ import pytest
 from app.services.reading import answer_batch
 from app.services.reading.answer_batch import stream_queries
 from app.services.runtime.answer_thread_pool import LINE_MAX
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World
 
 answer_query_module = import_module("app.services.reading.answer_query")
@@ -19,6 +20,7 @@ QUESTIONS = 20
 BAD = {"utility": {"kind": "nothing of the kind"}}
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("bad", [False, True])
 async def test_a_turn_of_the_loop_holds_one_question_of_a_reader(
     world: World, monkeypatch: pytest.MonkeyPatch, bad: bool
@@ -60,6 +62,7 @@ def _about(number: int, i: int) -> dict[str, Any]:
     return {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}, "confidence": level}
 
 
+@POSTGRES_DEEP
 async def test_a_question_that_takes_long_to_compile_leaves_the_loop(world: World, monkeypatch: pytest.MonkeyPatch):
     release = await world.published(await world.dataset())
     compiled_in: list[bool] = []

@@ -133,6 +133,7 @@ def test_every_single_record_lands_on_the_step_of_the_python_rule(request_: Stat
         assert max(gaps) == 0
 
 
+@pytest.mark.slow
 def test_values_that_were_never_allowed_stay_on_the_lattice_and_stop_nothing(measure: Measure) -> None:
     """After upload ingestion is total: whatever a cell holds counts as a step from 0 to `steps`, no row is lost."""
     nothing = ["nan", "NaN", "-nan", "", "abc", "NULL", "'", "1,5", "٣"]
@@ -176,6 +177,7 @@ def test_whole_numbers_far_from_zero_are_summed_exactly_in_any_order(measure: Me
             assert measure(cells, request, columns, kind) == ExactStatistic(wanted, len(cells))
 
 
+@pytest.mark.slow
 def test_csv_and_parquet_agree_on_every_family(measure: Measure) -> None:
     source = random.Random(6)
     for name in FAMILIES:

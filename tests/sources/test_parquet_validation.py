@@ -161,6 +161,7 @@ def test_identifiers_of_other_types_are_refused(reader: Reader, tmp_path: Path) 
     assert reader.problems(write(tmp_path, patient=pa.array([1.0, 2.0])), UNIT)[0][:2] == (1, "patient")
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_in_our_words(reader: Reader, tmp_path: Path) -> None:
     """Flip, cut and overwrite at random: a verdict or a refusal, never another error."""
     whole = write(tmp_path).read_bytes()

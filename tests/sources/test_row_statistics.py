@@ -137,6 +137,7 @@ def test_large_sums_are_exact(reader: Reader, tmp_path: Path) -> None:
     assert reader.sum(tmp_path / "p").total == size
 
 
+@pytest.mark.slow
 def test_work_larger_than_memory_spills_privately_and_is_exact(reader: Reader, tmp_path: Path) -> None:
     rows = records(8, size=200_000, people=90_000)
     path = as_parquet(rows, tmp_path / "p", group=20_000)

@@ -47,6 +47,7 @@ async def test_while_redis_is_away_a_thousand_reads_cost_less_than_one_timeout()
     await cache.close()
 
 
+@pytest.mark.slow
 async def test_a_restarted_redis_is_used_again_and_subscribers_learn_of_the_gap(own_redis: ValkeyServer) -> None:
     cache = open_cache(own_redis.url)
     async with cache.subscribe("c") as messages:

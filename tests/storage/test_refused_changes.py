@@ -115,6 +115,7 @@ async def test_tampering_behind_the_triggers_is_named(database: Database, name: 
     assert fault.name == reason
 
 
+@pytest.mark.slow
 async def test_verification_beside_running_charges_sees_a_consistent_book(database: Database) -> None:
     account = await populate(database, epsilon=100.0)
 

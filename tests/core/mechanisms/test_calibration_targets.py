@@ -262,6 +262,7 @@ def test_free_samples_count_only_where_their_number_is_fixed() -> None:
     assert compared("poisson", 500, Target(1.0, 1e-6), 1000).error(noisy) == noisy.accuracy.total_sd
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_constants")
 def test_expected_error_is_what_simulated_releases_show() -> None:
     """The plan's figure against 300 simulated releases, θ from the prior: within 15 %, over three standard deviations."""

@@ -31,6 +31,7 @@ from tests.core.networks.test_block_costs import alarm_sized_network
 from tests.core.networks.test_record_costs import model_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "s", "f", "temperature"),
     [(3, 0, 0, 1.0), (50, 3, 40, 0.7), (10_000, 5_000, 5_000, 1.0), (10**6, 20, 999_000, 1.0), (10**6, 10**5, 3, 0.01)],
