@@ -61,6 +61,10 @@ def settings_for(backend: Backend, folder: Path, **changes: Any) -> Settings:
     return Settings(**(values | {"database_url": backend.database_url} | changes))
 
 
+async def at_once(seconds: float) -> None:
+    """For `sleep`, where a clock was set ahead or stands still: nobody waits for it to get there."""
+
+
 @asynccontextmanager
 async def services(settings: Settings, **changes: Any) -> AsyncIterator[Runtime]:
     """The services of one process, warm: what it remembers about rights is believed."""

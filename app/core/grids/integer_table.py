@@ -35,7 +35,7 @@ UNIFORM_SHARE = 2.0**-24
 WEIGHT_BITS = 128
 DRAW_BYTES = 32
 POINT_S = 20e-6
-DRAW_S = 2e-6
+DRAW_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,8 +12,8 @@ in the ledger, and the worker is held until then, so that the next release in li
 are stored before the first row is read and never change.
 
 Where the work was not over by then (overrun, a lost lease, a killed worker, a server that was away), it ends at the next slot:
-2D, 4D, 8D … after `started`; steps stop doubling at an hour, so that nobody waits a week for a worker that was away a week.
-Which slot it was can depend on the rows; the card says so.
+2D, 4D, 8D … 64D after `started`, from there every 64D, so that after a week's outage nobody waits for another week. Which slot it
+was can depend on the rows; the card says so.
 """
 
 import math
@@ -28,7 +28,7 @@ from app.sources.reading_work import parsing_seconds, reading_seconds, wiping_se
 from app.storage.datasets import Dataset
 
 SAFETY = 4.0
-STEP_MAX_US = 3_600_000_000
+DOUBLED_MAX = 64
 
 
 def release_seconds(
@@ -67,13 +67,11 @@ class Slots:
     duration_us: int
 
     def after(self, elapsed_us: int) -> int:
-        """The first slot that is not before `elapsed_us`, counted from the start: D, 2D, 4D … in steps of at most an hour."""
-        slot, step_max = self.duration_us, max(self.duration_us, STEP_MAX_US)
-        while slot < elapsed_us and slot < step_max:
+        """The first slot that is not before `elapsed_us`, counted from the start."""
+        slot, last = self.duration_us, DOUBLED_MAX * self.duration_us
+        while slot < elapsed_us and slot < last:
             slot *= 2
-        if slot < elapsed_us:
-            slot += step_max * math.ceil((elapsed_us - slot) / step_max)
-        return slot
+        return max(slot, last * -(-elapsed_us // last)) if slot < elapsed_us else slot
 
 
 class Moment:

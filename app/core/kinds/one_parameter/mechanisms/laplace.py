@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.core.grids.integer_table import table_of, table_seconds
 from app.core.kinds.mechanism_fields import LaplaceFields
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.noise_aware import noisy_log_likelihood
+from app.core.kinds.one_parameter.noise_aware import likelihood_seconds, noisy_log_likelihood
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale, noise_seconds
 from app.core.privacy.cost import ZERO_COST
@@ -66,7 +66,8 @@ class Laplace(LaplaceFields):
         return grid.theta[table.draw(self.samples, random_bytes)][:, None]
 
     def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
-        return table_seconds(cost.grid_points, self.samples) + noise_seconds(1)
+        likelihood = likelihood_seconds(model, cost.grid_points, people)
+        return table_seconds(cost.grid_points, self.samples) + noise_seconds(1) + likelihood
 
 
 @lru_cache(maxsize=256)

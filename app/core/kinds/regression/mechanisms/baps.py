@@ -27,7 +27,7 @@ Ball = RegressionBall | MeanBall
 
 PRECISE_S = 30e-6
 """One operation with 160 bits in the factor of the proposal, on the machine of reference."""
-COORDINATE_S = 150e-9
+COORDINATE_S = 60e-9
 """One coordinate of one proposal."""
 
 
@@ -70,9 +70,9 @@ class RegressionBaps(BapsFields):
         cost: ReleaseCost,
     ) -> float:
         """How many proposals a draw takes depends on the data: 1/p, and p ≥ 0.4/√(2κ) at its worst (`acceptance.py`), with
-        2κ at most d + ‖b‖. The last of the doubling rounds may make three times as many as were needed."""
+        2κ at most d + ‖b‖; half as many again for the last of the doubling rounds."""
         bounds = self._ball(model, people, unit_rows).bounds
-        proposals = 3 * max(1.0, 2.5 * math.sqrt(bounds.dimension + bounds.linear_norm))
+        proposals = 1.5 * max(1.0, 2.5 * math.sqrt(bounds.dimension + bounds.linear_norm))
         return 0.02 + bounds.dimension**3 * PRECISE_S + self.samples * proposals * (1 + bounds.dimension) * COORDINATE_S
 
     def _ball(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> Ball:

@@ -46,9 +46,9 @@ RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel
 NOISE_S = 500e-6
 """Noise on one number, on the machine of reference."""
 COORDINATE_S = 300e-9
-MATRIX_S = 100e-6
+MATRIX_S = 80e-6
 """One matrix: its square root, a Wishart draw, a norm."""
-TRIES_SHOWN = 8
+TRIES_SHOWN = 16
 
 
 class PerturbedStatisticsMechanism(MechanismSpec):
