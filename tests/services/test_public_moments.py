@@ -48,9 +48,7 @@ async def moments(world: World, release: str) -> tuple[int, int, int]:
     return found.started_us, found.duration_us, end
 
 
-@pytest.mark.parametrize(
-    ("share", "slots"), [(0.0, 1), (0.9, 1), (1.0, 1), (1.1, 2), (3.0, 4), (30.0, 32), (200.0, 256)]
-)
+@pytest.mark.parametrize(("share", "slots"), [(0.9, 1), (1.1, 2), (30.0, 32), (200.0, 256)])
 @POSTGRES_DEEP
 async def test_a_release_ends_at_the_first_slot_after_its_work(
     clocked: tuple[World, Clockwork], share: float, slots: int
@@ -88,7 +86,7 @@ def test_the_duration_is_a_whole_number_of_ticks_and_no_less_than_the_work(secon
 
 @POSTGRES_DEEP
 async def test_the_next_release_in_line_begins_where_the_last_ended(clocked: tuple[World, Clockwork]):
-    world, time = clocked
+    world, _ = clocked
     dataset = await world.dataset(source={"kind": "upload", "retain": True})
     first, second = await world.request(dataset), await world.request(dataset)
     await world.work()
