@@ -67,6 +67,7 @@ class Settings(BaseSettings):
         default=(), description=f"absolute directories separated by {os.pathsep!r} or ','"
     )
     signing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
+    data_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     verifying_keys: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="public keys of 64 hexadecimal digits separated by ','"
     )
@@ -92,6 +93,13 @@ class Settings(BaseSettings):
     )
     lease_s: float = Field(default=30.0, ge=1, le=3600, description="seconds from 1 to 3600")
     publication_tick_s: float = Field(default=0.5, ge=0.01, le=3600, description="seconds from 0.01 to 3600")
+    publication_pace: float | None = Field(
+        default=None,
+        ge=1e-6,
+        le=1e6,
+        allow_inf_nan=False,
+        description="a number from 0.000001 to 1000000 (default: measured once on synthetic rows)",
+    )
     stale_rights_s: float = Field(default=30.0, ge=0, le=3600, description="seconds from 0 to 3600")
     idempotency_s: float = Field(default=86_400.0, ge=60, le=2_592_000, description="seconds from 60 to 2592000")
     rate_limit_per_s: float = Field(

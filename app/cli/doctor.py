@@ -61,6 +61,7 @@ def examine() -> Iterator[Finding]:
     yield _clock()
     yield _entropy()
     yield _data_directory(settings)
+    yield _data_key(settings)
     yield from _services(settings)
 
 
@@ -89,6 +90,19 @@ def _data_directory(settings: Settings) -> Finding:
     except OSError as error:
         return Finding("data directory", False, f"{settings.data_dir}: {error.strerror}", advice)
     return Finding("data directory", True, f"{settings.data_dir} can be written to")
+
+
+def _data_key(settings: Settings) -> Finding:
+    """Looked at, not made: it comes with the first upload."""
+    from app.storage.signing_keys import DATA_KEY_FILE
+
+    path = settings.data_dir / DATA_KEY_FILE
+    if settings.data_key is not None:
+        return Finding("data key", True, "from POSTERN_DATA_KEY; the same for every server and worker")
+    if not path.exists():
+        return Finding("data key", True, f"none yet; the first upload makes {path}")
+    private = path.stat().st_mode & 0o077 == 0
+    return Finding("data key", private, f"{path}: back it up apart from the rows", f"run `chmod 600 {path}`")
 
 
 def _services(settings: Settings) -> Iterator[Finding]:

@@ -91,6 +91,23 @@ def typed_rule(column: Column, cell: str, engine_type: str) -> CellRule | None:
     return CellRule(column.name, valid, canonical, number, expected_of(column))
 
 
+_KEPT_TYPES = {"binary": "BOOLEAN", "categorical": TEXT, "integer": "BIGINT", "real": "DOUBLE"}
+
+
+def kept_cell(column: Column, rule: CellRule) -> str:
+    """SQL of an allowed cell in the type it is kept in, the same from CSV and from Parquet; bounds of whole numbers are
+    within 2⁵³, so the double is the number itself."""
+    value = rule.canonical if column.type == "categorical" else rule.number
+    return f"({value})::{_KEPT_TYPES[column.type]}"
+
+
+def kept_rule(column: Column, cell: str) -> CellRule:
+    """The rule for a cell kept so."""
+    rule = typed_rule(column, cell, _KEPT_TYPES[column.type])
+    assert rule is not None  # noqa: S101 - every type above can hold its column
+    return rule
+
+
 def stored_types(column: Column) -> str:
     """The Parquet types a column may have, for the steward."""
     return {

@@ -1,7 +1,7 @@
 """One DuckDB connection per task, shut in: it can open one file, a spill directory, and nothing else."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +34,10 @@ class Limits:
 
 
 @contextmanager
-def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[Connection]:
-    """A connection that may read `path` and nothing else.
+def open_engine(
+    path: Path, uploads: UploadStore, limits: Limits, *, writes: Path | None = None
+) -> Iterator[Connection]:
+    """A connection that may read `path` and nothing else, and may write `writes`, a file of a private directory.
 
     No extension is installed or loaded (nothing is fetched), no other file, no network, no
     replacement of table names by Python variables, no progress bar, no trust in what a file
@@ -47,11 +49,11 @@ def open_engine(path: Path, uploads: UploadStore, limits: Limits) -> Iterator[Co
     when memory and spill are full). Their text may quote rows and must not be shown, logged or
     chained.
     """
-    if GLOB_CHARACTERS & set(str(path)):
+    if GLOB_CHARACTERS & set(f"{path}{writes}"):
         # DuckDB would take the path for a pattern.
         raise Unavailable("the data directory's path holds one of * ? [", retry_after_s=3600)
     with uploads.spill() as spill:
-        connection = _connect(path, spill, limits)
+        connection = _connect([path] if writes is None else [path, writes], spill, limits)
         done = threading.Event()
         alarm = threading.Thread(target=_interrupt_after, args=(connection, limits, done), daemon=True)
         alarm.start()
@@ -71,7 +73,7 @@ def _interrupt_after(connection: Connection, limits: Limits, done: threading.Eve
         pause = 0.1
 
 
-def _connect(path: Path, spill: Path, limits: Limits) -> Connection:
+def _connect(allowed: Sequence[Path], spill: Path, limits: Limits) -> Connection:
     try:
         connection = duckdb.connect(":memory:", config=_config(spill, limits))
     except EngineError as error:
@@ -79,7 +81,7 @@ def _connect(path: Path, spill: Path, limits: Limits) -> Connection:
     try:
         connection.execute("SET enable_progress_bar = false")
         connection.execute(f"SET disabled_optimizers = {literal(TRUSTING_OPTIMISERS)}")
-        connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
+        connection.execute(f"SET allowed_paths = [{', '.join(literal(str(path)) for path in allowed)}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
     except EngineError as error:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import UnsupportedFormat
+from app.sources.sealed_files import MAGIC
 
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "kept"]
+"""`kept`: columns this service wrote itself (`kept_rows.py`). Never sent, never sniffed."""
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
 
 CONTENT_TYPES: dict[str, Format | Literal["arrow"]] = {
@@ -27,6 +29,7 @@ UNDECIDED_CONTENT_TYPES = frozenset({"", "application/octet-stream", "binary/oct
 _REFUSED_OPENINGS: tuple[tuple[bytes, str], ...] = (
     (b"ARROW1", "CSV or Parquet (this is an Arrow file; write it as Parquet)"),
     (b"\xff\xff\xff\xff", "CSV or Parquet (this is an Arrow stream; write it as Parquet)"),
+    (MAGIC, "CSV or Parquet (this is a file of a Postern's own)"),
     (b"PARE", "Parquet without encryption"),
     (b"\x1f\x8b", "CSV or Parquet without gzip around it"),
     (b"PK\x03\x04", "CSV or Parquet (this is a zip archive or a spreadsheet)"),

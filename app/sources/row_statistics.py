@@ -16,17 +16,22 @@ from app.core.statistics import CountsRequest, MomentsRequest, RowRequest, Stati
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
-from app.sources.engine import EngineError, Limits, open_engine
+from app.sources.engine import Connection, EngineError, Limits, open_engine
 from app.sources.formats import Format
+from app.sources.kept_rows import kept_scan
 from app.sources.moment_statistics import ProductMoments
 from app.sources.row_choice import counted_rows
-from app.sources.scans import open_scan
+from app.sources.scans import Scan, open_scan
 from app.sources.sum_statistics import LatticeSum
 from app.sources.uploads import UploadStore
 
 HASH_KEY_BYTES_MIN = 16
 
 Exact = TypeVar("Exact")
+
+
+class TooManyRows(Exception):
+    """A file has grown beyond the limit its steward declared."""
 
 
 class RowStatistic(Protocol):
@@ -62,8 +67,12 @@ def compute(
     *,
     uploads: UploadStore,
     limits: Limits | None = None,
+    rows_max: int | None = None,
 ) -> Exact:
     """The statistic over the rows that count (`counted_rows`), and their number. Blocking.
+
+    Of a `kept` file every row counts: they were chosen when it was written. A file with more than `rows_max` rows is not
+    read beyond the first of them too many.
 
     Raises InvalidModel for columns the statistic cannot be of, before anything is read; DataMissing
     if the file or its columns are gone, Unavailable if it cannot be read now. The last two may
@@ -78,15 +87,32 @@ def compute(
     failure: PosternError
     try:
         with open_engine(path, uploads, limits or Limits()) as connection:
-            scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
+            if file_format == "kept":
+                scan, unit = kept_scan(path, columns), PrivacyUnit()
+            else:
+                scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
+                _refuse_more(connection, scan, rows_max)
             cells = statistic.cells(request, columns, scan.rules)
             table = counted_rows(connection, scan, unit, hash_key, cells)
             found = connection.execute(statistic.totals(request, table)).fetchall()
             exact: Exact = statistic.exact(request, found)
             return exact
+    except TooManyRows:
+        failure = DataMissing("the file has more rows than its declared rows_max")
     except InvalidRows:
         failure = DataMissing("the rows no longer have the declared columns")
     except (OSError, EngineError, UnicodeError):
         failure = Unavailable("the rows could not be read", retry_after_s=60)
     # Raised out here, where the engine's error is no longer its context: that one may quote rows.
     raise failure
+
+
+def _refuse_more(connection: Connection, scan: Scan, rows_max: int | None) -> None:
+    """A person's rows must not stretch the reading beyond what `rows_max` says it takes: counting stops at the limit."""
+    if rows_max is None:
+        return
+    counted = connection.execute(
+        f"SELECT count(*) FROM (SELECT whole FROM {scan.table} LIMIT {rows_max + 1})"  # noqa: S608 - a number
+    ).fetchone()
+    if counted is None or counted[0] > rows_max:
+        raise TooManyRows

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, TypeAdapter
 from typing_extensions import TypeAliasType
 
-from app.core.specs import Expects, OneOf, Spec, read_spec
+from app.core.specs import Expects, Maybe, OneOf, Spec, read_spec
 from app.errors import InvalidSchema
 from app.sources.engine import GLOB_CHARACTERS
 
 SourceKind = Literal["upload", "file"]
 PATH_LENGTH_MAX = 1_024
+ROWS_MAX = 1_000_000_000
 _EXPECTED = "the relative path of a regular file below an allowed root"
 
 
@@ -28,6 +29,7 @@ def _relative(path: str) -> str:
 RelativePath = Annotated[
     str, Field(min_length=1, max_length=PATH_LENGTH_MAX), AfterValidator(_relative), Expects(_EXPECTED)
 ]
+RowsMax = Annotated[int, Field(ge=1, le=ROWS_MAX)]
 _PATH: TypeAdapter[str] = TypeAdapter(RelativePath)
 
 
@@ -43,6 +45,13 @@ class FileSource(Spec):
 
     kind: Literal["file"] = Field(description="The name of the source.")
     path: RelativePath = Field(description="Relative to one of the allowed roots.")
+    rows_max: Maybe[RowsMax] = Field(
+        default=None,
+        description=(
+            "A public limit of rows, from which the moment of publication follows. A file with more is refused, and one that "
+            "grew beyond it withdraws its releases, whose charges stand."
+        ),
+    )
 
 
 SOURCE_SPECS: dict[SourceKind, type[Spec]] = {"upload": UploadSource, "file": FileSource}
@@ -52,16 +61,18 @@ _SOURCE: TypeAdapter[Spec] = TypeAdapter(Source)
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """`retain` concerns uploads, `path` (relative, as declared) files."""
+    """`retain` concerns uploads, `path` (relative, as declared) and `rows_max` (public) files."""
 
     kind: SourceKind
     retain: bool = False
     path: str | None = None
+    rows_max: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         if self.kind == "upload":
             return {"kind": self.kind, "retain": self.retain}
-        return {"kind": self.kind, "path": self.path}
+        limit = {} if self.rows_max is None else {"rows_max": self.rows_max}
+        return {"kind": self.kind, "path": self.path, **limit}
 
 
 def parse_source(spec: Mapping[str, Any] | None, roots: Sequence[Path] = ()) -> SourceSpec:

@@ -10,11 +10,14 @@ from typing import Protocol
 
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics import RowRequest
-from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
+from app.errors import DataMissing, InvalidInput, InvalidSchema, Unavailable, UnsupportedFormat
+from app.sources.data_key import DataKey
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
 from app.sources.formats import Format, sniff
+from app.sources.kept_rows import COLUMNS_FILE
 from app.sources.row_statistics import Exact, compute
+from app.sources.sealed_files import is_sealed, unseal
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.uploads import UploadStore
 
@@ -39,6 +42,8 @@ class SourceContext:
     upload_name: str | None = None
     roots: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    data_key: Callable[[], DataKey] | None = None
+    """Opens uploads that lie sealed; asked for when one is first met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,16 @@ class FileRows:
 
     find: Callable[[], Path]
     context: SourceContext
+    rows_max: int | None = None
 
     def validate(self, n: int | None) -> UploadReport:
         path, context = self.find(), self.context
-        return validate(
+        report = validate(
             path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits
         )
+        if self.rows_max is not None and report.rows > self.rows_max:
+            raise InvalidInput("source.rows_max", "at least the number of rows in the file")
+        return report
 
     def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         path, context = self.find(), self.context
@@ -65,7 +74,40 @@ class FileRows:
             hash_key,
             uploads=context.uploads,
             limits=context.limits,
+            rows_max=self.rows_max,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedRows(FileRows):
+    """Rows in the private store: sealed columns; or, of uploads made before these were, the file as it was sent."""
+
+    def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
+        path, context = self.find(), self.context
+        try:
+            if not is_sealed(path):
+                return FileRows.statistic(self, request, hash_key)
+            with context.uploads.spill() as folder:
+                plain = folder / COLUMNS_FILE
+                unseal(path, plain, _key(context))
+                return compute(
+                    plain,
+                    "kept",
+                    context.columns,
+                    context.unit,
+                    request,
+                    hash_key,
+                    uploads=context.uploads,
+                    limits=context.limits,
+                )
+        except OSError:
+            raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+
+
+def _key(context: SourceContext) -> DataKey:
+    if context.data_key is None:
+        raise DataMissing("there is no data key to open the rows with")
+    return context.data_key()
 
 
 def _format_now(path: Path) -> Format:
@@ -87,7 +129,7 @@ def _open_upload(spec: SourceSpec, context: SourceContext) -> RowSource:
             raise DataMissing("no rows have been uploaded, or they were wiped after use")
         return path
 
-    return FileRows(find, context)
+    return UploadedRows(find, context)
 
 
 def _open_file(spec: SourceSpec, context: SourceContext) -> RowSource:
@@ -99,7 +141,7 @@ def _open_file(spec: SourceSpec, context: SourceContext) -> RowSource:
         except InvalidSchema:
             raise DataMissing("the source file is not there any more") from None
 
-    return FileRows(find, context)
+    return FileRows(find, context, spec.rows_max)
 
 
 SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {

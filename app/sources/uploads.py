@@ -47,14 +47,17 @@ class UploadStore:
         self.root = root.resolve()
         self.bytes_max = bytes_max
 
-    def begin(self, dataset_id: str) -> "PartialUpload":
-        """Open a new file for writing, locked until it is closed or this process ends."""
+    def begin(self, dataset_id: str, *, limited: bool = True) -> "PartialUpload":
+        """Open a new file for writing, locked until it is closed or this process ends.
+
+        Not `limited`: what is made here from an upload within the limit may be somewhat larger than that was.
+        """
         while True:
             path = self.root / f"{secrets.token_hex(16)}.part"
             descriptor = os.open(path, _CREATE, 0o600)
             os.fchmod(descriptor, 0o600)
             if lock_new(descriptor):
-                return PartialUpload(self, dataset_id, path, descriptor)
+                return PartialUpload(self, dataset_id, path, descriptor, self.bytes_max if limited else None)
 
     def path(self, name: str) -> Path:
         """Where a finished upload lies. ValueError for anything that is not a name given out here."""
@@ -129,8 +132,9 @@ class PartialUpload:
     recording the name in the database can happen inside it, safe from another worker's sweep.
     """
 
-    def __init__(self, store: UploadStore, dataset_id: str, path: Path, descriptor: int) -> None:
+    def __init__(self, store: UploadStore, dataset_id: str, path: Path, descriptor: int, bytes_max: int | None) -> None:
         self.dataset_id = dataset_id
+        self._bytes_max = bytes_max
         self.size_bytes = 0
         self.name: str | None = None
         self._store = store
@@ -145,8 +149,8 @@ class PartialUpload:
         with self._guard, disk_full_as_unavailable():
             descriptor = self._open_descriptor()
             self.size_bytes += len(chunk)
-            if self.size_bytes > self._store.bytes_max:
-                raise PayloadTooLarge("body", f"at most {self._store.bytes_max} bytes")
+            if self._bytes_max is not None and self.size_bytes > self._bytes_max:
+                raise PayloadTooLarge("body", f"at most {self._bytes_max} bytes")
             view = memoryview(chunk)
             while view:
                 view = view[os.write(descriptor, view) :]
@@ -161,6 +165,11 @@ class PartialUpload:
                 gathered.clear()
         if gathered:
             await asyncio.to_thread(self.write, bytes(gathered))
+
+    @property
+    def path(self) -> Path:
+        """Where it lies now; for reading by whoever holds it."""
+        return self._path
 
     def finish(self) -> str:
         """Flush to disk and give the file its final name, in one step; returns that name."""

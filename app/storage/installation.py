@@ -1,10 +1,10 @@
-"""What belongs to this database as a whole: secrets made once, and counters that say that something changed."""
+"""What belongs to this database as a whole: secrets made once, counters that say that something changed, measurements."""
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
-from app.storage.tables import epochs, installation_secrets
+from app.storage.tables import epochs, installation_secrets, measurements
 from app.storage.upsert import insert_or_change
 
 CACHE = "cache"
@@ -32,3 +32,22 @@ async def bump_epoch(connection: AsyncConnection) -> None:
     """Belongs in the transaction of the change it announces."""
     values = {"name": RIGHTS, "value": 1}
     await insert_or_change(connection, epochs, values, key=("name",), change={"value": epochs.c.value + 1})
+
+
+PACE = "pace"
+"""How many times slower than the machine of reference this installation reads and draws."""
+
+
+async def get_measurement(connection: AsyncConnection, name: str) -> float | None:
+    value = (await connection.execute(select(measurements.c.value).where(measurements.c.name == name))).scalar()
+    return None if value is None else float(value)
+
+
+async def keep_first_measurement(connection: AsyncConnection, name: str, value: float, at_us: int) -> float:
+    """What was measured first, by whomever, is what everybody goes by."""
+    values = {"name": name, "value": value, "measured_us": at_us}
+    await insert_or_change(connection, measurements, values, key=("name",), change={"value": measurements.c.value})
+    found = await get_measurement(connection, name)
+    if found is None:
+        raise IntegrityFailure(f"the measurement of {name} was not kept")
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, insert, or_, select, update
+from sqlalchemy import Row, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.canonical import canonical_json
@@ -23,7 +23,10 @@ _DONE: dict[str, Any] = {"stage": "done", "lease_token": None, "lease_until_us":
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """`model`, `mechanism` and `cost` are JSON from public numbers; `reason` says why one was withdrawn."""
+    """`model`, `mechanism` and `cost` are JSON from public numbers; `reason` says why one was withdrawn.
+
+    `started_us` and `duration_us`, from which its public moments follow, are there once its rows were about to be read.
+    """
 
     id: str
     dataset_id: str
@@ -43,6 +46,8 @@ class Release:
     lease_token: str | None = None
     lease_until_us: int | None = None
     published_us: int | None = None
+    started_us: int | None = None
+    duration_us: int | None = None
 
 
 async def insert_release(connection: AsyncConnection, release: Release) -> None:
@@ -115,6 +120,24 @@ async def renew_lease(connection: AsyncConnection, release_id: str, token: str, 
 
 async def enter_stage(connection: AsyncConnection, release_id: str, token: str, stage: str) -> bool:
     return await _change(connection, release_id, token, stage=stage)
+
+
+async def begin_reading(
+    connection: AsyncConnection, release_id: str, token: str, *, now_us: int, duration_us: int
+) -> tuple[int, int] | None:
+    """Enter the stage `reading`; (started, duration) of the attempt that did so first. None if the lease was lost."""
+    statement = (
+        update(releases)
+        .where(releases.c.id == release_id, releases.c.lease_token == token, releases.c.status == "pending")
+        .values(
+            stage="reading",
+            started_us=func.coalesce(releases.c.started_us, now_us),
+            duration_us=func.coalesce(releases.c.duration_us, duration_us),
+        )
+        .returning(releases.c.started_us, releases.c.duration_us)
+    )
+    found = (await connection.execute(statement)).one_or_none()
+    return None if found is None else (int(found[0]), int(found[1]))
 
 
 async def publish(connection: AsyncConnection, release_id: str, token: str, at_us: int) -> bool:

@@ -18,6 +18,8 @@ from app.storage.durable_files import candidate_for, sync_directory, write_new, 
 
 KEY_FILE = "signing.key"
 VERIFYING_FILE = "verifying.keys"
+DATA_KEY_FILE = "data.key"
+"""The secret uploaded rows are sealed under, made like the signing key; beside the folder of uploads, not in it."""
 SECRET_LENGTH_MIN = 32
 
 
@@ -36,9 +38,9 @@ def load_keys(folder: Path, secret: str | None, verifying: Sequence[str] = ()) -
     return Keys(signing, Keyring([signing.public, *earlier]))
 
 
-def read_or_make_secret(folder: Path) -> str:
+def read_or_make_secret(folder: Path, name: str = KEY_FILE) -> str:
     """Whoever links first decides; everybody, the winner included, then reads what is there."""
-    path = folder / KEY_FILE
+    path = folder / name
     with suppress(FileNotFoundError):
         return _checked(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -239,6 +239,8 @@ releases = Table(
     Column("lease_until_us", BigInteger),
     Column("created_us", BigInteger, nullable=False),
     Column("published_us", BigInteger),
+    Column("started_us", BigInteger),
+    Column("duration_us", BigInteger),
     CheckConstraint("n > 0 AND unit_rows > 0", name="sizes_positive"),
     CheckConstraint("attempts >= 0 AND data_version >= 0", name="counts_not_negative"),
     CheckConstraint("(lease_token IS NULL) = (lease_until_us IS NULL)", name="lease_whole"),
@@ -322,4 +324,13 @@ epochs = Table(
     Column("name", Text, primary_key=True),
     Column("value", BigInteger, nullable=False),
     CheckConstraint("value >= 0", name="value_not_negative"),
+)
+
+measurements = Table(
+    "measurements",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Double, nullable=False),
+    Column("measured_us", BigInteger, nullable=False),
+    CheckConstraint("value > 0", name="value_positive"),
 )

@@ -101,6 +101,7 @@ def settings_on(backend: Backend, folder: Path, **changes: Any) -> Settings:
         "embedded_worker": True,
         "rights_poll_s": 0.1,
         "publication_tick_s": 0.01,
+        "publication_pace": 1e-6,
     }
     return Settings(**(values | changes))
 

@@ -32,6 +32,7 @@ from tests.services.world import (
     QUESTION,
     Person,
     World,
+    at_once,
     new_world,
     over_http,
     release_spec,
@@ -164,9 +165,9 @@ async def twin(
         copied = server.create_database(template=backend.database_url.rpartition("/")[2])
         url = server.url(copied)
     try:
-        # A tick long enough for a busy machine: both twins publish at the first.
-        settings = settings_for(replace(backend, database_url=url), place, publication_tick_s=2.0)
-        async with services(settings, clock=lambda: NOW_US, random_bytes=coins(number)) as runtime:
+        settings = settings_for(replace(backend, database_url=url), place)
+        still: dict[str, Any] = {"clock": lambda: NOW_US, "monotonic": lambda: 0.0, "sleep": at_once}
+        async with services(settings, **still, random_bytes=coins(number)) as runtime:
             if backend.redis_url is not None:
                 with client_library.Redis.from_url(backend.redis_url) as client:
                     client.flushdb()  # twins share the server, and would share samples

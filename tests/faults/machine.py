@@ -23,7 +23,7 @@ from app.services.runtime.failpoints import ACCESS, RELEASE, REQUEST, arm, disar
 from app.storage import accounts, releases, sample_sets
 from tests.faults.book_model import Books, ModelRelease, Vector, minus
 from tests.faults.seeded import EPSILONS, SAMPLES_MAX, Seeded, Stage
-from tests.services.world import SECOND_US, World, release_spec, services
+from tests.services.world import SECOND_US, World, at_once, release_spec, services
 
 T = TypeVar("T")
 
@@ -278,7 +278,8 @@ class Postern(RuleBasedStateMachine):
             stack = AsyncExitStack()
             clock = self.seeded.clock
             offset_us = self.offset_us
-            runtime = await stack.enter_async_context(services(self.seeded.settings, clock=lambda: clock() + offset_us))
+            opened = services(self.seeded.settings, clock=lambda: clock() + offset_us, sleep=at_once)
+            runtime = await stack.enter_async_context(opened)
             APPLICATION.state.runtime = runtime
             transport = httpx.ASGITransport(app=APPLICATION)
             client = httpx.AsyncClient(transport=transport, base_url="http://test", verify=NO_AUTHORITIES)

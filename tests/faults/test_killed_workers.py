@@ -14,7 +14,7 @@ from tests.conftest import Backend
 from tests.end_to_end.fixtures import Start, StartWorker
 from tests.end_to_end.served import environment_for
 from tests.faults.forked import ForkServer
-from tests.services.world import SECOND_US, World, kinds_of, upload_files
+from tests.services.world import SECOND_US, World, at_once, kinds_of, upload_files
 
 WIPED = {"kind": "upload", "retain": False}
 BEFORE = ["release.claimed", "release.reading", "release.rows_read", "release.drawn", "release.storing"]
@@ -41,7 +41,7 @@ def kill_worker_at(backend: Backend, tmp_path: Path, bytecode: Path | None, fork
 
 
 def after_the_lease(runtime: Runtime) -> Runtime:
-    return replace(runtime, clock=lambda: runtime.clock() + 60 * SECOND_US)
+    return replace(runtime, clock=lambda: runtime.clock() + 60 * SECOND_US, sleep=at_once)
 
 
 @pytest.mark.parametrize("point", [*BEFORE, *AFTER])

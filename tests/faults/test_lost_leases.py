@@ -10,14 +10,14 @@ from app.services.releases.run_release import run_next_release
 from app.services.runtime.runtime import Runtime
 from app.storage.releases import NOBODY
 from tests.faults.paused_source import WAIT_S, PausedSource, pause_first_reader
-from tests.services.world import SECOND_US, World, kinds_of, upload_files
+from tests.services.world import SECOND_US, World, at_once, kinds_of, upload_files
 
 WIPED = {"kind": "upload", "retain": False}
 
 
 def later(runtime: Runtime, seconds: float) -> Runtime:
     """The same services, whose clock is ahead: leases given out so far have run out."""
-    return replace(runtime, clock=lambda: runtime.clock() + int(seconds * SECOND_US))
+    return replace(runtime, clock=lambda: runtime.clock() + int(seconds * SECOND_US), sleep=at_once)
 
 
 async def sleeping_worker(runtime: Runtime, pause: PausedSource) -> asyncio.Task[bool]:

@@ -56,8 +56,13 @@ def settings_for(backend: Backend, folder: Path, **changes: Any) -> Settings:
         "redis_url": backend.redis_url,
         "embedded_worker": False,
         "publication_tick_s": 0.01,
+        "publication_pace": 1e-6,
     }
     return Settings(**(values | {"database_url": backend.database_url} | changes))
+
+
+async def at_once(seconds: float) -> None:
+    """For `sleep`, where a clock was set ahead or stands still: nobody waits for it to get there."""
 
 
 @asynccontextmanager

@@ -1,8 +1,9 @@
 """One log line and one count for each request: method, route template, status; no ids in metrics, no data anywhere.
 
-How long an upload takes, and whether it is refused, depends on private rows, and `/metrics` answers to anyone who
-reaches the port. So for that route neither duration nor status is recorded. The other durations depend on public
-numbers and load; the log, which is the operator's alone, names paths with their ids.
+How long an upload takes, and whether it is refused, depends on private rows; so does declaring a dataset whose rows lie in a
+file, which is checked then; and `/metrics` answers to anyone who reaches the port. So for these neither duration nor status is
+recorded. The other durations depend on public numbers and load; the log, which is the operator's alone, names paths with
+their ids.
 """
 
 import time
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})
 UNMATCHED = "unmatched"
-DATA_DEPENDENT_ROUTES = frozenset({"/v1/datasets/{dataset_id}/data"})
+DATA_DEPENDENT_ROUTES = frozenset({("PUT", "/v1/datasets/{dataset_id}/data"), ("POST", "/v1/datasets")})
 _log = structlog.get_logger("postern.requests")
 
 
@@ -46,10 +47,10 @@ class RequestMetrics:
     def record(self, *, method: str, route: str, status: int, seconds: float) -> None:
         counter = self._counters.get((method, route, status))
         if counter is None:
-            shown = "any" if route in DATA_DEPENDENT_ROUTES else str(status)
+            shown = "any" if (method, route) in DATA_DEPENDENT_ROUTES else str(status)
             counter = self._counters[method, route, status] = self._requests.labels(method, route, shown)
         counter.inc()
-        if route in DATA_DEPENDENT_ROUTES:
+        if (method, route) in DATA_DEPENDENT_ROUTES:
             return
         histogram = self._histograms.get((method, route))
         if histogram is None:
@@ -86,6 +87,6 @@ class ObservationMiddleware:
         route = getattr(scope.get("route"), "path", UNMATCHED)
         self.metrics.record(method=method, route=route, status=status, seconds=seconds)
         facts = {"method": method, "route": route, "path": scope["path"][:200], "status": status}
-        if route not in DATA_DEPENDENT_ROUTES:
+        if (method, route) not in DATA_DEPENDENT_ROUTES:
             facts["duration_ms"] = round(seconds * 1000, 2)
         _log.info("request", **facts)

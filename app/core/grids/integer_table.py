@@ -34,6 +34,8 @@ from app.errors import NumericalFailure
 UNIFORM_SHARE = 2.0**-24
 WEIGHT_BITS = 128
 DRAW_BYTES = 32
+POINT_S = 20e-6
+DRAW_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +58,11 @@ class IntegerTable:
             uniform = int.from_bytes(pool[i * DRAW_BYTES : (i + 1) * DRAW_BYTES], "little")
             draws[i] = bisect_right(self.cumulative, (uniform * total) >> (8 * DRAW_BYTES))
         return draws
+
+
+def table_seconds(points: int, draws: int) -> float:
+    """Public: what a grid, its constants, a table and draws from it take on the machine of reference."""
+    return 0.01 + points * POINT_S + draws * DRAW_S * (1 + points.bit_length() / 16)
 
 
 def table_of(weights: NDArray[np.float64]) -> IntegerTable:

@@ -20,6 +20,7 @@ AddNoise = Callable[[Whole, float], Whole]
 _SHIFTS_EACH = 32
 
 _MARGIN = 1e-12
+NOISE_S = 150e-6
 
 
 def discrete_laplace_cost(shift: int, scale: float) -> Cost:
@@ -94,3 +95,8 @@ def moved_cost(total: int, largest: int, scale: float) -> Cost:
     pure = discrete_laplace_cost(1, scale).pure * total
     curve = np.zeros(0) if rates is None else np.minimum(rates * total, pure)
     return Cost(pure, tuple(curve.tolist()))
+
+
+def noise_seconds(count: int) -> float:
+    """Public: what noise on so many numbers takes on the machine of reference, with the library loaded."""
+    return 0.005 + count * NOISE_S

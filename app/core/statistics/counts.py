@@ -1,5 +1,6 @@
 """What a network asks of the rows, and the exact counts that come back."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,14 @@ class CountsRequest(RowRequest["ExactCounts"]):
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.levels)
+
+    @property
+    def operations(self) -> int:
+        """A level for every column, a cell for every node from its own level and its parents'."""
+        return len(self.levels) + sum(2 + len(node.parents) for node in self.nodes)
+
+    def of_no_rows(self) -> "ExactCounts":
+        return ExactCounts(np.zeros(sum(math.prod(node.shape) for node in self.nodes), dtype=np.int64), 0)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

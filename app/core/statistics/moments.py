@@ -45,6 +45,16 @@ class MomentsRequest(RowRequest["ExactMoments"]):
         """S: how many steps of the lattice a coordinate of 1 is."""
         return LATTICE - math.isqrt(self.dimension // 4) - 1  # ⌊√d/2⌋ = ⌊√(d/4)⌋
 
+    @property
+    def operations(self) -> int:
+        """Coordinates on the lattice, and the products of every two."""
+        d = self.dimension + 1
+        return 4 * d + d * (d + 1) // 2
+
+    def of_no_rows(self) -> "ExactMoments":
+        d = self.dimension
+        return ExactMoments(np.zeros((d, d), np.int64), np.zeros(d, np.int64), 0, np.zeros(d, np.int64), 0)
+
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ExactMoments:

@@ -9,9 +9,20 @@ Transform = Literal["identity", "absolute", "square", "power", "log_ratio"]
 
 
 class RowRequest(Generic[Exact]):
-    """Asks the rows for exact integers of the type `Exact`; every source answers every request there is."""
+    """Asks the rows for exact integers of the type `Exact`; every source answers every request there is.
+
+    `operations` is public: about how many numbers the engine forms or adds for one row. `of_no_rows` is the answer of an
+    empty file, which is public too: a draw can be rehearsed with it before any row is read.
+    """
 
     __slots__ = ()
+
+    @property
+    def operations(self) -> int:
+        raise NotImplementedError
+
+    def of_no_rows(self) -> Exact:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,13 @@ class StatisticRequest(RowRequest["ExactStatistic"]):
     @property
     def step(self) -> float:
         return (self.upper - self.lower) / self.steps
+
+    @property
+    def operations(self) -> int:
+        return 2
+
+    def of_no_rows(self) -> "ExactStatistic":
+        return ExactStatistic(0, 0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

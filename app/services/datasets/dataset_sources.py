@@ -3,6 +3,7 @@
 from app.core.schema import Column, PrivacyUnit, parse_columns, parse_unit
 from app.errors import InvalidSchema
 from app.services.runtime.runtime import Runtime
+from app.sources.sealed_files import is_sealed, opens_with
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.sources import RowSource, SourceContext, open_source
 from app.storage.datasets import Dataset
@@ -19,7 +20,12 @@ def dataset_unit(dataset: Dataset) -> PrivacyUnit:
 def source_spec(dataset: Dataset) -> SourceSpec:
     """As stored; a file was checked when the dataset was declared and is resolved again when it is read."""
     stored = dataset.source
-    return SourceSpec(stored["kind"], retain=stored.get("retain", False), path=stored.get("path"))
+    return SourceSpec(
+        stored["kind"],
+        retain=stored.get("retain", False),
+        path=stored.get("path"),
+        rows_max=stored.get("rows_max"),
+    )
 
 
 def dataset_source(runtime: Runtime, dataset: Dataset, upload_name: str | None = None) -> RowSource:
@@ -29,14 +35,19 @@ def dataset_source(runtime: Runtime, dataset: Dataset, upload_name: str | None =
         uploads=runtime.uploads,
         upload_name=upload_name or dataset.upload_name,
         roots=tuple(runtime.settings.source_roots),
+        data_key=runtime.data_key,
     )
     return open_source(source_spec(dataset), context)
 
 
 def rows_present(runtime: Runtime, dataset: Dataset) -> bool:
-    """Whether there is a file at all; it is not opened, so a failure here cannot depend on its rows. Blocks."""
+    """Whether there is a file at all, and if it is sealed, under our key; no row is looked at, so a failure here cannot
+    depend on one. Blocks."""
     if dataset.source["kind"] == "upload":
-        return dataset.upload_name is not None and runtime.uploads.path(dataset.upload_name).is_file()
+        path = None if dataset.upload_name is None else runtime.uploads.path(dataset.upload_name)
+        if path is None or not path.is_file():
+            return False
+        return not is_sealed(path) or opens_with(path, runtime.data_key())
     try:
         resolve_file(dataset.source["path"], runtime.settings.source_roots)
     except InvalidSchema:

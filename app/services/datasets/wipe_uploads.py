@@ -5,28 +5,31 @@ import asyncio
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.runtime import Runtime
 from app.storage import datasets, releases
+from app.storage.datasets import Dataset
 from app.storage.ledger_heads import read_stored
 
 RECENT_RELEASES = 200
 
 
-async def wipe_used_upload(runtime: Runtime, dataset_id: str, data_version: int) -> None:
-    """Marked as gone first, then wiped: after a crash in between, the next `wipe_remains` finishes it.
+async def wipe_used_upload(runtime: Runtime, dataset_id: str, data_version: int) -> Dataset | None:
+    """The dataset whose rows went, if any did.
 
-    Only the rows of `data_version`: others uploaded meanwhile have not been used yet.
+    Marked as gone first, then wiped: after a crash in between, the next `wipe_remains` finishes it. Only the rows of
+    `data_version`: others uploaded meanwhile have not been used yet.
     """
     async with runtime.database.write() as connection:
         dataset = await datasets.get_dataset(connection, dataset_id, lock=True)
         if dataset is None or dataset.upload_name is None or dataset.source.get("retain"):
-            return
+            return None
         if dataset.data_version != data_version:
-            return
+            return None
         if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
-            return
+            return None
         await datasets.mark_wiped(connection, dataset_id, data_version)
     failpoint("release.wiping")
     await asyncio.to_thread(runtime.uploads.wipe, dataset.upload_name)
     failpoint("release.wiped")
+    return dataset
 
 
 async def wipe_remains(runtime: Runtime) -> int:

@@ -10,6 +10,7 @@ from app.ledger.canonical import canonical_json
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
+from app.services.reading.moment_line import moment_line
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
 from app.storage import datasets
@@ -20,6 +21,7 @@ NOT_PROMISED = [
     "The same people in another dataset are not tracked: their losses add up.",
     "Who is in the data, and how many they are, is public by declaration.",
     "Nothing here holds if bounds, prior, range, temperature or samples were chosen by looking at these data.",
+    "A machine that works on rows is busy: whoever can time other requests to it, or sees its load, may see for how long.",
     "What is true of people in general may be learnt, and applied to anyone, in the data or not.",
 ]
 
@@ -45,7 +47,7 @@ def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[s
     facts = CardFacts(
         stored_model(release, dataset), cost, dataset.delta, release.n, release.unit_rows, dataset.epsilon
     )
-    lines = [line(facts) for line in LINES]
+    lines = [*(line(facts) for line in LINES), moment_line(dataset)]
     card = {
         "release": release.id,
         "status": release.status,

@@ -19,6 +19,7 @@ from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.chosen_mechanism import concrete_mechanism
 from app.services.principals import Steward
+from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import release_view
 from app.services.releases.stored_release import cost_to_json
 from app.services.runtime import idempotency
@@ -62,6 +63,7 @@ async def request_release(
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows)
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
+    release_seconds(dataset, model, mechanism, cost, dataset.n, unit_rows)  # refuses what has no public size
     release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")

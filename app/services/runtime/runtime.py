@@ -3,8 +3,9 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache as once
 
 from prometheus_client import Counter
 
@@ -15,11 +16,12 @@ from app.services.runtime.rate_limits import RateLimits
 from app.services.runtime.rights import Rights, RightsTable
 from app.services.runtime.warm_cache import WarmMemory
 from app.settings import Settings
+from app.sources.data_key import DataKey
 from app.sources.uploads import UploadStore
 from app.storage.cache import Cache, open_cache
 from app.storage.engine import Database
 from app.storage.notary import OPTION, Notary
-from app.storage.signing_keys import Keys, load_keys
+from app.storage.signing_keys import DATA_KEY_FILE, Keys, load_keys, read_or_make_secret
 from app.storage.witnesses import Witnesses, open_witnesses
 
 COMPUTATIONS_MAX = 2
@@ -45,7 +47,8 @@ class ReadingRight:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """`clock` gives microseconds since the epoch, `random_bytes` the operating system's randomness."""
+    """`clock` gives microseconds since the epoch, `random_bytes` the operating system's randomness. `monotonic` counts seconds
+    and cannot be set; `sleep` waits for some. `data_key` opens uploaded rows; it is read, or made, when first asked for."""
 
     settings: Settings
     database: Database
@@ -60,6 +63,9 @@ class Runtime:
     witnesses: Witnesses
     clock: Callable[[], int]
     random_bytes: Callable[[int], bytes]
+    data_key: Callable[[], DataKey]
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
     exports: ExportRoom = field(default_factory=ExportRoom)
     answers: AnswerRoom = field(default_factory=AnswerRoom)
@@ -94,7 +100,14 @@ async def open_runtime(settings: Settings) -> Runtime:
         witnesses=witnesses,
         clock=lambda: time.time_ns() // 1_000,
         random_bytes=os.urandom,
+        data_key=once(lambda: _data_key(settings)),
     )
+
+
+def _data_key(settings: Settings) -> DataKey:
+    if settings.data_key is not None:
+        return DataKey(settings.data_key.get_secret_value())
+    return DataKey(read_or_make_secret(settings.data_dir, DATA_KEY_FILE))
 
 
 def _keys(settings: Settings) -> Keys:

@@ -14,6 +14,8 @@ from app.core.grids.natural_model import NaturalModel
 Array = NDArray[np.float64]
 
 EXACT_WORK_MAX = 20_000_000
+_VALUE_S = 80e-9
+_NODES_S = 50e-6
 _LAW_NODES = np.linspace(-10.0, 10.0, 161)
 _NOISE_NODES = np.concatenate([-np.geomspace(60.0, 0.02, 80), [0.0], np.geomspace(0.02, 60.0, 80)])
 _CHUNK = 4_096
@@ -29,6 +31,14 @@ def noisy_log_likelihood(model: NaturalModel, theta: Array, records: int, noisy:
         for start in range(0, len(theta), _CHUNK)
     ]
     return np.concatenate(parts)
+
+
+def likelihood_seconds(model: NaturalModel, points: int, records: int) -> float:
+    """Public: what the function above takes on the machine of reference."""
+    values = records * model.statistic.steps + 1
+    if model.sums.discrete and values * points <= EXACT_WORK_MAX:
+        return values * points * _VALUE_S
+    return points * _NODES_S
 
 
 def _exact(model: NaturalModel, theta: Array, records: int, noisy: int, scale: float) -> Array:

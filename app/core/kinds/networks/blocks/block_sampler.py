@@ -44,6 +44,8 @@ TOTAL_BITS = 62
 LOWEST = -60.0
 """Smaller exponents are held at this: under 2⁻⁴⁶ of γ/K, and no number takes longer to handle than another."""
 _CHUNK_POINTS = 2_000_000
+POINT_S = 100e-9
+COMPARISON_S = 20e-9
 _CHUNK_DRAWS = 65_536
 
 
@@ -189,3 +191,12 @@ def _uniform(count: int, random_bytes: Callable[[int], bytes]) -> NDArray[np.int
         raise NumericalFailure("the source of randomness returned too little")
     words = np.frombuffer(pool, dtype="<u8") >> np.uint64(64 - TOTAL_BITS)
     return words.astype(np.int64)
+
+
+def draw_seconds(model: NetworkModel, points: int, samples: int) -> float:
+    """Public: what `draw_network` takes on the machine of reference. Every block weighs every point of its grid and every draw
+    makes the same comparisons, whatever the counts."""
+    network = model.network
+    blocks = sum(network.configurations(i) * len(model.node_splits(i)) for i in range(len(network.nodes)))
+    comparisons = samples * blocks * (4 + points.bit_length())
+    return 0.01 + 0.001 * len(network.nodes) + blocks * points * POINT_S + comparisons * COMPARISON_S

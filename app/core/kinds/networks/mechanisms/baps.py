@@ -12,6 +12,7 @@ from app.core.kinds.mechanism_fields import BapsFields
 from app.core.kinds.networks.blocks.block_sampler import (
     Settings,
     draw_network,
+    draw_seconds,
     kl_with_slack,
     largest_error,
     with_slack,
@@ -57,6 +58,9 @@ class NetworkBaps(BapsFields):
         rows = people * unit_rows
         cells = clamped_counts(model.network, counts, rows).astype(np.float64)
         return draw_network(model, Settings(rows, unit_rows, self.temperature, self.samples), cells, random_bytes)
+
+    def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        return draw_seconds(model, cost.grid_points, self.samples)
 
 
 def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> Cost:

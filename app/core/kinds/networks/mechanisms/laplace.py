@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from app.core.kinds.mechanism_fields import LaplaceFields
 from app.core.kinds.networks.blocks.block_grid import block_grid
-from app.core.kinds.networks.blocks.block_sampler import Settings, draw_network
+from app.core.kinds.networks.blocks.block_sampler import Settings, draw_network, draw_seconds
 from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, block_shapes
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
-from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale
+from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, noise_seconds
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
@@ -49,6 +49,9 @@ class DrawsFromNoisyCounts(ABC):
         """(samples, cells)."""
         noisy = self.noisy_counts(model, people, unit_rows, counts, add_noise)
         return posterior_draws(model, people, unit_rows, noisy, self.samples, random_bytes)
+
+    def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        return draw_seconds(model, cost.grid_points, self.samples) + noise_seconds(model.network.cell_count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from app.core.kinds.networks.blocks.block_sampler import (
     Settings,
     Sharpen,
     draw_network,
+    draw_seconds,
     kl_with_slack,
     largest_error,
     with_slack,
@@ -84,6 +85,10 @@ class NetworkMap(MapFields):
         gain = self.gain(model, people, unit_rows)
 
         return draw_network(model, settings, cells, random_bytes, sharpener(gain))
+
+    def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        """Sharpening weighs every point once more."""
+        return 2 * draw_seconds(model, cost.grid_points, 1)
 
     def temperature(self, model: NetworkModel, unit_rows: int) -> float:
         """The power on the likelihood."""

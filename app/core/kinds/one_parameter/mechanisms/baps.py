@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.integer_table import integer_table
+from app.core.grids.integer_table import integer_table, table_seconds
 from app.core.kinds.mechanism_fields import BapsFields
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.statistic import clamped
@@ -45,3 +45,6 @@ class Baps(BapsFields):
         grid = model.grid(people * unit_rows, self.temperature)
         table = integer_table(model.constants(grid), clamped(model, people, unit_rows, statistic))
         return grid.theta[table.draw(self.samples, random_bytes)][:, None]
+
+    def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        return table_seconds(cost.grid_points, self.samples)

@@ -11,12 +11,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.integer_table import table_of
+from app.core.grids.integer_table import table_of, table_seconds
 from app.core.kinds.mechanism_fields import LaplaceFields
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.noise_aware import noisy_log_likelihood
+from app.core.kinds.one_parameter.noise_aware import likelihood_seconds, noisy_log_likelihood
 from app.core.kinds.one_parameter.statistic import clamped
-from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale
+from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale, noise_seconds
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
@@ -64,6 +64,10 @@ class Laplace(LaplaceFields):
         log_w = grid.log_prior + noisy_log_likelihood(model, grid.theta, people, noisy, scale)
         table = table_of(np.exp(log_w - log_w.max()))
         return grid.theta[table.draw(self.samples, random_bytes)][:, None]
+
+    def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        likelihood = likelihood_seconds(model, cost.grid_points, people)
+        return table_seconds(cost.grid_points, self.samples) + noise_seconds(1) + likelihood
 
 
 @lru_cache(maxsize=256)

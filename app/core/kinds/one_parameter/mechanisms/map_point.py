@@ -28,6 +28,7 @@ from app.core.grids.integer_table import (
     integer_table,
     integer_weights,
     mixed_table,
+    table_seconds,
 )
 from app.core.grids.public_grid import PublicGrid, directions
 from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES, MapFields, Score
@@ -82,6 +83,10 @@ class MapPoint(MapFields):
     ) -> NDArray[np.float64]:
         theta, table = self.table(model, people, unit_rows, clamped(model, people, unit_rows, statistic))
         return theta[table.draw(1, random_bytes)][:, None]
+
+    def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        """The probability score passes through two tables."""
+        return 2 * table_seconds(cost.grid_points, 1)
 
     def table(
         self, model: Model, people: int, unit_rows: int, statistic: ExactStatistic

@@ -3,6 +3,7 @@
 The sampler's running time depends on the data: releases are published at a public tick (PRIVACY §5).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,6 +24,11 @@ from app.core.statistics.moments import ExactMoments
 from app.errors import InvalidMechanism
 
 Ball = RegressionBall | MeanBall
+
+PRECISE_S = 30e-6
+"""One operation with 160 bits in the factor of the proposal, on the machine of reference."""
+COORDINATE_S = 60e-9
+"""One coordinate of one proposal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,19 @@ class RegressionBaps(BapsFields):
         ball = self._ball(model, people, unit_rows)
         posterior = ball.posterior(clamped_moments(model.statistic, moments, people, unit_rows))
         return ball.parameters(posterior.draw(self.samples, random_bytes))
+
+    def work(
+        self,
+        model: LinearModel | MeanModel | PrecisionMatrixModel,
+        people: int,
+        unit_rows: int,
+        cost: ReleaseCost,
+    ) -> float:
+        """How many proposals a draw takes depends on the data: 1/p, and p ≥ 0.4/√(2κ) at its worst (`acceptance.py`), with
+        2κ at most d + ‖b‖; half as many again for the last of the doubling rounds."""
+        bounds = self._ball(model, people, unit_rows).bounds
+        proposals = 1.5 * max(1.0, 2.5 * math.sqrt(bounds.dimension + bounds.linear_norm))
+        return 0.02 + bounds.dimension**3 * PRECISE_S + self.samples * proposals * (1 + bounds.dimension) * COORDINATE_S
 
     def _ball(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> Ball:
         rows = rows_checked(people, unit_rows)

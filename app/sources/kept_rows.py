@@ -1,0 +1,76 @@
+"""Of an upload that was checked, what is kept: the rows that count, as typed columns, sealed.
+
+With a privacy unit at most `max_rows` rows of a person count (`row_choice.py`). They are chosen here, once, where only the
+steward can see how long it takes; a release then reads at most n·`max_rows` rows and hashes nothing, so that the time it
+takes no longer says how many rows a person had. Ids of people that are no declared column are not kept at all.
+
+Without a unit every row is kept. Columns are written in the types their cells were checked to have, so that reading them gives
+the very doubles, levels and whole numbers that reading the text would have given.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.core.schema import Column, PrivacyUnit
+from app.errors import PosternError, Unavailable
+from app.sources.cell_rules import CellRule, kept_cell, kept_rule
+from app.sources.data_key import DataKey
+from app.sources.engine import EngineError, Limits, OutOfTime, literal, open_engine
+from app.sources.formats import Format
+from app.sources.row_choice import counted_rows
+from app.sources.scans import Scan, open_scan
+from app.sources.sealed_files import seal
+from app.sources.uploads import PartialUpload, UploadStore
+
+COLUMNS_FILE = "rows.parquet"
+_GROUP_ROWS = 122_880
+
+
+def keep_rows(
+    path: Path,
+    file_format: Format,
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    kept: PartialUpload,
+    key: DataKey,
+    salt: bytes,
+    *,
+    uploads: UploadStore,
+    limits: Limits | None = None,
+) -> None:
+    """Write what counts of a checked file into `kept`. Blocking.
+
+    In between the columns lie in a private directory of the store, as spilt rows do, and are wiped. Raises Unavailable.
+    """
+    failure: PosternError
+    try:
+        with uploads.spill() as folder:
+            plain = folder / COLUMNS_FILE
+            with open_engine(path, uploads, limits or Limits(), writes=plain) as connection:
+                scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
+                cells = [kept_cell(columns[name], scan.rules[name]) for name in sorted(columns)]
+                table = counted_rows(connection, scan, unit, key.choice_key(salt), cells)
+                shown = ", ".join(f"v{place}" for place in range(len(cells)))
+                connection.execute(
+                    f"COPY (SELECT {shown} FROM {table}) TO {literal(str(plain))} "  # noqa: S608 - declared names only
+                    f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_GROUP_ROWS}, USE_TMP_FILE false)"
+                )
+            seal(plain, kept.write, key, salt)
+            return
+    except OutOfTime:
+        failure = Unavailable("choosing the rows that count took too long", retry_after_s=60)
+    except (OSError, EngineError, UnicodeError):
+        failure = Unavailable("the server has no room to store these rows", retry_after_s=60)
+    # Raised out here, where the engine's error is no longer its context: that one may quote rows.
+    raise failure
+
+
+def kept_scan(path: Path, columns: Mapping[str, Column]) -> Scan:
+    """Columns as written above, with a rule for each."""
+    rules: dict[str, CellRule] = {}
+    cells = []
+    for place, name in enumerate(sorted(columns)):
+        rules[name] = kept_rule(columns[name], f"c{place}")
+        cells.append(f"v{place} AS c{place}")
+    source = f"read_parquet({literal(str(path))}, hive_partitioning = false, union_by_name = false)"
+    return Scan(f"(SELECT true AS whole, {', '.join(cells)} FROM {source})", rules, first_line=1)  # noqa: S608

@@ -1,0 +1,38 @@
+"""How long reading takes, from public numbers: seconds on the machine of reference, for `public_moment.py` to scale.
+
+Of an upload the columns that were kept are opened and read: time grows with n·`max_rows` and the number of columns, which
+are public, and never with what one person has beyond that. A file on the server is parsed as text where it lies and, with a
+privacy unit, every row of it is hashed and sorted: only a declared `rows_max` makes that time public.
+
+The constants are those of two cores of 2.1 GHz, rounded up; what another machine does differently is in its measured pace.
+"""
+
+from app.core.statistics import RowRequest
+
+ENGINE_S = 0.06
+"""Starting the engine twice, spill directories, a thread."""
+OPENED_CELL_S = 30e-9
+"""Decrypting and decoding one cell of the kept columns."""
+OPERATION_S = 12e-9
+"""Forming or adding one number of the statistic."""
+PARSED_CELL_S = 600e-9
+"""Cutting one cell of a line of text and checking it."""
+HASHED_ROW_S = 3e-6
+"""Hashing a row's content and its person, and sorting it to its place."""
+WIPED_CELL_S = 10e-9
+
+
+def reading_seconds(request: RowRequest[object], *, rows: int, columns: int) -> float:
+    """Of rows that were kept from an upload."""
+    return ENGINE_S + rows * (columns * OPENED_CELL_S + request.operations * OPERATION_S)
+
+
+def parsing_seconds(request: RowRequest[object], *, rows: int, columns: int, hashed: bool) -> float:
+    """Of a file read where it lies."""
+    each = columns * PARSED_CELL_S + request.operations * OPERATION_S + (HASHED_ROW_S if hashed else 0.0)
+    return ENGINE_S + rows * each
+
+
+def wiping_seconds(*, rows: int, columns: int) -> float:
+    """Of overwriting what was kept."""
+    return 0.01 + rows * columns * WIPED_CELL_S
