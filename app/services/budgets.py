@@ -84,6 +84,8 @@ def explained(
     slack_is_short = account.spent.slack_atto + charge.slack_atto > atto_down(account.slack_delta)
     short = ["slack"] if slack_is_short else ["renyi", "pure"] if account.rest_delta > 0 else ["pure"]
     words = " and ".join(_shortage(refusal.facts, name) for name in short)
+    if account.regime == GAUSSIAN and not cost.gaussian:
+        words = "it holds Gaussian noise only, for ever, because its first charge took nearly all of it as such"
     return BudgetExhausted(
         f"{refusal.detail}: {words}; {_advice(fits, held)}",
         **refusal.facts,

@@ -12,6 +12,7 @@ Below the first order D_α ≤ D at that order, as f(1) = 0; beyond the last D_�
 """
 
 import math
+from itertools import pairwise
 
 from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.gaussian import gdp_mu, gdp_mu_of_pure
@@ -30,7 +31,7 @@ def zcdp_rho(cost: Cost) -> float | None:
         return None
     candidates = [cost.curve[0], cost.pure / ORDERS[-1]]
     knots = list(zip(ORDERS, cost.curve, strict=True))
-    for (low, at_low), (high, at_high) in zip(knots, knots[1:], strict=False):
+    for (low, at_low), (high, at_high) in pairwise(knots):
         candidates.append(_chord_supremum(low, at_low, high, at_high))
     return min(max(candidates), cost.pure**2 / 2) * _ROUNDING
 
