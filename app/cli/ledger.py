@@ -91,11 +91,36 @@ def export(
 
 
 @app.command("recost")
-def recost(file: File = None, offline: Offline = False) -> None:
-    """Compute every charge again from the event its line records. Exit code 1 if one was too small."""
+def recost(
+    file: File = None,
+    offline: Offline = False,
+    as_json: Annotated[
+        bool | None, typer.Option("--json/--table", help="The default: a table on a terminal, else JSON.")
+    ] = None,
+    apply: Annotated[
+        str | None,
+        typer.Option("--apply", metavar="ACCOUNT", help="Lower this account's books to what its charges cost now."),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="With --apply: which bound, who decided; kept for ever.")] = "",
+    by: Annotated[str | None, typer.Option(help="With --apply: who decides; the system's user if not given.")] = None,
+) -> None:
+    """Say for every charge what it would cost now, by the law that drew it then. Exit code 1 if one was too small.
+
+    Nothing is refunded by looking. --apply adds a signed line a release, and rewrites none. Read docs/ledger.md first.
+    """
     _only_offline(offline, file is not None)
+    if apply is not None:
+        if offline:
+            raise typer.BadParameter("--apply needs the database, not an export")
+        print_json(_apply_recost(apply, by or getpass.getuser(), reason))
+        return
     counts, found = _recost_offline(file or "-") if offline else _recost_here()
-    print_json({"counts": counts, "lines": [asdict(line) for line in found]})
+    if not sys.stdout.isatty() if as_json is None else as_json:
+        print_json({"counts": counts, "lines": [asdict(line) for line in found]})
+    else:
+        from app.cli.recost_table import recost_table
+
+        typer.echo(recost_table(counts, found))
     if counts["under_charged"]:
         raise typer.Exit(1)
 
@@ -173,7 +198,7 @@ def _recost_offline(name: str) -> tuple[dict[str, int], list[Recost]]:
     with _opened(name) as file:
         read_header(file.readline())
         results = [recoster.feed(item) for item in read_lines(iter(file)) if isinstance(item, Entry)]
-    found = [result for result in results if result is not None and result.outcome != "exact"]
+    found = [result for result in results if result is not None]
     return {str(name): count for name, count in recoster.counts.items()}, found
 
 
@@ -183,5 +208,18 @@ def _recost_here() -> tuple[dict[str, int], list[Recost]]:
 
         recoster, found = await recost_ledger(runtime)
         return {str(name): count for name, count in recoster.counts.items()}, found
+
+    return with_runtime(work)
+
+
+def _apply_recost(account: str, actor: str, reason: str) -> dict[str, object]:
+    async def work(runtime: Runtime) -> dict[str, object]:
+        from app.ledger.head_record import act_fields
+        from app.services.ledger import apply_recost, check_ledger_on_start
+
+        await check_ledger_on_start(runtime)
+        act, lowered = await apply_recost(runtime, account=account, actor=actor, reason=reason)
+        listed = [{"release": each.paid.release, "pure_nano": each.by.pure_nano} for each in lowered]
+        return {"account": account, "lowered": listed, "act": None if act is None else act_fields(act)}
 
     return with_runtime(work)

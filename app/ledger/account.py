@@ -2,15 +2,8 @@
 
 An account fixes **one** Rényi order α* when it is opened, the one where (ε, δ) buys most of a cost shaped like
 ρ·α: α* = argmax c(α)/α with c(α) = ε − ln(1−1/α) + ln(δ′α)/(α−1). Its capacity c(α*) bounds Σ D(α*), and beside
-it Σ pure ≤ ε is checked. Neighbours: the same number of people, one person's data replaced.
-
-Either filter admits, and that is sound though the choice may depend on everything released so far. Call a
-transcript *pure* if its pure sum is at most ε, *Rényi* if its sum at α* is at most c. Sums only grow, and the
-last admitted charge passed one filter with the whole sum so far, so every transcript is pure or Rényi. On pure
-transcripts the privacy loss is at most ε point by point, hence they add nothing to E[(1 − exp(ε − loss))₊]. On
-the others the run never left the Rényi filter, so they are also transcripts, with the same loss, of the run that
-halts at the first charge outside it; that run is (ε, δ′) by the single-order filter, hence they add at most δ′.
-(With two Rényi orders the second part would be paid twice. That is why there is only one.)
+it Σ pure ≤ ε is checked: either admits. A first charge that neither admits may fix another filter, for ever. Why all of this is
+sound though every choice may depend on everything released so far is proven in `filters.py`.
 
 δ-slack of inexact samplers is set aside when the account is opened: δ′ = δ − σ and Σ slack ≤ σ. Taking
 δ′ = δ − Σ slack at the time of the charge would let slack be spent exactly on those transcripts where the
@@ -20,17 +13,18 @@ Rényi part is unlikely to be, up to 2δ in all: the split has to be as fixed as
 import math
 from dataclasses import dataclass, replace
 
-from app.core.privacy import ORDERS, ZERO_COST, Cost, conversion_offset
+from app.core.privacy import ORDERS, ZERO_COST, Cost
 from app.errors import BudgetExhausted, IntegrityFailure, InvalidInput
-from app.ledger.amounts import (
-    CEILING_NANO,
-    MAX_EPSILON,
-    NANO,
-    ZERO,
-    Amounts,
-    atto_down,
-    nano_down,
-    upgrade_charge,
+from app.ledger.amounts import MAX_EPSILON, NANO, ZERO, Amounts, atto_down, nano_down, upgrade_charge
+from app.ledger.filters import (
+    GAUSSIAN,
+    LATE_ORDER,
+    UNUSED_DELTA,
+    Regime,
+    best_order,
+    capacity_nano,
+    first_regime,
+    regime_capacity_nano,
 )
 
 
@@ -38,7 +32,8 @@ from app.ledger.amounts import (
 class Account:
     """A dataset's budget for everyone together (`analyst` None), or one analyst's cap on that dataset.
 
-    `revision` counts the postings so far; storage refuses to save an account over a newer one.
+    `order` and `capacity_nano` are those of the opening and the last cap; `regime` is what the first standing charge fixed
+    instead, if it did. `revision` counts the postings so far; storage refuses to save an account over a newer one.
     """
 
     id: str
@@ -52,6 +47,23 @@ class Account:
     pure_capacity_nano: int
     spent: Amounts = ZERO
     revision: int = 0
+    regime: Regime | None = None
+
+    @property
+    def rest_delta(self) -> float:
+        """δ′: what is not kept for inexact samplers."""
+        return self.delta - self.slack_delta
+
+    @property
+    def order_in_force(self) -> float | None:
+        """Where the filter beside the pure one takes its sum."""
+        return self.order if self.regime is None or self.regime == GAUSSIAN else float(self.regime)
+
+    @property
+    def capacity_in_force_nano(self) -> int:
+        if self.regime is None:
+            return self.capacity_nano
+        return regime_capacity_nano(self.epsilon, self.rest_delta, self.order, self.regime)
 
     @property
     def kind(self) -> str:
@@ -59,8 +71,9 @@ class Account:
 
     @property
     def spent_renyi_nano(self) -> int:
-        """Σ D(α*); 0 for an account without a Rényi filter (δ = 0)."""
-        return 0 if self.order is None else self.spent.curve_nano[ORDERS.index(self.order)]
+        """Σ D(α) at the order in force; 0 for an account of an earlier version without any (δ = 0)."""
+        order = self.order_in_force
+        return 0 if order is None else self.spent.curve_nano[ORDERS.index(order)]
 
     @property
     def spent_pure_nano(self) -> int | None:
@@ -74,9 +87,13 @@ def account_id(dataset: str, analyst: str | None = None) -> str:
 def open_account(
     dataset: str, analyst: str | None = None, *, epsilon: float, delta: float, slack_delta: float = 0.0
 ) -> Account:
-    """A new account with its order fixed. `slack_delta` is the part of δ kept for inexact samplers."""
+    """A new account with its order fixed. `slack_delta` is the part of δ kept for inexact samplers.
+
+    Without any δ the order has no use yet; it is fixed all the same, for `UNUSED_DELTA`: a later cap may bring a δ after
+    releases were seen, and must not choose then.
+    """
     _check_budget(epsilon, delta, slack_delta)
-    order = best_order(epsilon, delta - slack_delta)
+    order = best_order(epsilon, delta - slack_delta) or best_order(epsilon, UNUSED_DELTA)
     return Account(
         id=account_id(dataset, analyst),
         dataset=dataset,
@@ -93,18 +110,22 @@ def open_account(
 def with_cap(account: Account, *, epsilon: float, delta: float) -> Account:
     """The same account under another cap. The order stays as it was fixed, and what is spent stays spent.
 
-    A cap below what is spent is allowed: nothing more is admitted. An account opened with δ = 0 never used an
-    order, so its first positive δ fixes one. The part of δ set aside stays too: were it lowered with δ, raising δ again
-    would hand it to the Rényi filter, after slack was spent. So δ stays at least that, and ε is what lowers a cap.
+    A cap below what is spent is allowed: nothing more is admitted. The part of δ set aside stays too: were it lowered with δ,
+    raising δ again would hand it to the Rényi filter, after slack was spent. So δ stays at least that, and ε is what lowers
+    a cap. Accounts that an earlier version opened without δ, and used, get a constant order with their first.
     """
     if delta < account.slack_delta:
         least = f"at least {account.slack_delta:g}, the part of it kept for inexact samplers; lower epsilon instead"
         raise InvalidInput("delta", least)
-    return recorded_cap(account, epsilon=epsilon, delta=delta)
+    after = recorded_cap(account, epsilon=epsilon, delta=delta)
+    if account.order is None and account.spent != ZERO and after.order is not None:
+        return replace(after, order=LATE_ORDER, capacity_nano=capacity_nano(epsilon, after.rest_delta, LATE_ORDER))
+    return after
 
 
 def recorded_cap(account: Account, *, epsilon: float, delta: float) -> Account:
-    """As `with_cap`, for lines on record: earlier versions let σ fall with δ, and their lines still have to verify."""
+    """As `with_cap`, for lines on record: earlier versions let σ fall with δ and fixed an order with the first δ, and their
+    lines still have to verify."""
     slack_delta = min(account.slack_delta, delta)
     _check_budget(epsilon, delta, slack_delta)
     order = account.order if account.order is not None else best_order(epsilon, delta - slack_delta)
@@ -119,60 +140,86 @@ def recorded_cap(account: Account, *, epsilon: float, delta: float) -> Account:
     )
 
 
-def best_order(epsilon: float, delta: float) -> float | None:
-    """argmax over the public orders of c(α)/α, the smallest if several; None without any δ."""
-    if not delta > 0:
-        return None
-    return float(max(ORDERS, key=lambda order: (epsilon - conversion_offset(order, delta)) / order))
-
-
-def capacity_nano(epsilon: float, delta: float, order: float | None) -> int:
-    """c(α) = ε − ln(1−1/α) + ln(δα)/(α−1), clamped at 0.
-
-    One unit is kept back: it is more than the logarithms can be wrong by, so rounding never lends budget.
-    """
-    if order is None or not delta > 0:
-        return 0
-    capacity = max(0.0, epsilon - conversion_offset(order, delta))
-    return max(0, min(nano_down(capacity), CEILING_NANO - 1) - 1)
-
-
-def admits(account: Account, charge: Amounts) -> bool:
-    """True if the charge passes one of the two filters and its slack fits what was set aside.
+def admits(account: Account, charge: Amounts, *, gaussian: bool = False) -> bool:
+    """True if the charge passes one filter and its slack fits what was set aside. `gaussian`: it is all Gaussian noise.
 
     Sums are exact, so that a void is exact too, and have 63 bits: after 9,223 charges without a finite pure bound, each
     admitted by the Rényi filter, the next is refused like any other that does not fit.
     """
-    if not charge.is_charge:
-        raise IntegrityFailure("a charge cannot be negative")
-    try:
-        after = account.spent.plus(charge)
-    except IntegrityFailure:
-        return False
-    if after.slack_atto > atto_down(account.slack_delta):
-        return False
-    if after.pure_nano <= account.pure_capacity_nano:
-        return True
-    order = account.order
-    return order is not None and after.curve_nano[ORDERS.index(order)] <= account.capacity_nano
+    return _admitted(account, charge, gaussian) is not None
 
 
-def charge(account: Account, amounts: Amounts) -> Account:
+def charge(account: Account, amounts: Amounts, *, gaussian: bool = False) -> Account:
     """The account after an admitted charge; `BudgetExhausted` says what is left otherwise."""
-    if admits(account, amounts):
-        return replace(account, spent=account.spent.plus(amounts))
+    after = _admitted(account, amounts, gaussian)
+    if after is not None:
+        return after
     left = remaining(account)
     asked_pure = amounts.finite_pure_nano
+    order = account.order_in_force
     raise BudgetExhausted(
         f"the {account.kind} budget does not cover this charge",
         account=account.kind,
-        order=account.order,
+        order=order,
         asked_pure=None if asked_pure is None else asked_pure / NANO,
-        asked_renyi=None if account.order is None else amounts.curve_nano[ORDERS.index(account.order)] / NANO,
+        asked_renyi=None if order is None else amounts.curve_nano[ORDERS.index(order)] / NANO,
         remaining_pure=left.pure,
         remaining_renyi=left.renyi,
         remaining_slack=left.slack_delta,
     )
+
+
+def recorded_charge(account: Account, amounts: Amounts, regime: Regime | None) -> Account | None:
+    """As `charge`, for a line that says which filter it came under; None if it does not pass that one.
+
+    A first charge may have fixed any: that is no choice that data had a part in. Capacities of other machines may be rounded
+    otherwise, by a unit at most.
+    """
+    if account.spent == ZERO:
+        account = replace(account, regime=regime)
+    elif regime != account.regime:
+        return None
+    after = _with_slack(account, amounts)
+    if after is None or not _holds(after, spare_nano=0 if regime is None else 1):
+        return None
+    return replace(after, regime=None) if after.spent == ZERO else after
+
+
+def _admitted(account: Account, amounts: Amounts, gaussian: bool) -> Account | None:
+    """The account afterwards, with what a first charge fixes; None if nothing admits it."""
+    after = _with_slack(account, amounts)
+    if after is None:
+        return None
+    if (gaussian or account.regime != GAUSSIAN) and _holds(after):
+        return after
+    if account.spent != ZERO:
+        return None
+    regime = first_regime(account.epsilon, account.rest_delta, account.order, amounts, gaussian)
+    return None if regime is None else replace(after, regime=regime)
+
+
+def _with_slack(account: Account, amounts: Amounts) -> Account | None:
+    if not amounts.is_charge:
+        raise IntegrityFailure("a charge cannot be negative")
+    try:
+        after = account.spent.plus(amounts)
+    except IntegrityFailure:
+        return None
+    return None if after.slack_atto > atto_down(account.slack_delta) else replace(account, spent=after)
+
+
+def _holds(account: Account, spare_nano: int = 0) -> bool:
+    """Whether one of its two filters holds what it has spent."""
+    if account.spent.pure_nano <= account.pure_capacity_nano:
+        return True
+    return (
+        account.order_in_force is not None and account.spent_renyi_nano <= account.capacity_in_force_nano + spare_nano
+    )
+
+
+def within_cap(account: Account) -> bool:
+    """False for a cap that was lowered below what is spent: then it is no guarantee."""
+    return _holds(account)
 
 
 def refund(account: Account, amounts: Amounts) -> Account:
@@ -180,12 +227,20 @@ def refund(account: Account, amounts: Amounts) -> Account:
     after = account.spent.minus(amounts)
     if not amounts.is_charge or not after.is_charge:
         raise IntegrityFailure("an account cannot be refunded more than it was charged")
+    return replace(account, spent=after, regime=None if after == ZERO else account.regime)
+
+
+def lower(account: Account, amounts: Amounts) -> Account:
+    """Less on the books for the same releases, under tighter bounds. Which filter is in force stays: releases were seen."""
+    after = account.spent.minus(amounts)
+    if not amounts.is_charge or not after.is_charge or after == ZERO != account.spent:
+        raise IntegrityFailure("what was released costs something")
     return replace(account, spent=after)
 
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What each filter still admits on its own, in nats rounded down: `renyi` at the account's order."""
+    """What each filter still admits on its own, in nats rounded down: `renyi` at the order in force."""
 
     pure: float
     renyi: float
@@ -195,9 +250,9 @@ class Remaining:
 
 def remaining(account: Account) -> Remaining:
     pure = max(0, account.pure_capacity_nano - account.spent.pure_nano)
-    renyi = max(0, account.capacity_nano - account.spent_renyi_nano)
+    renyi = max(0, account.capacity_in_force_nano - account.spent_renyi_nano)
     slack = max(0, atto_down(account.slack_delta) - account.spent.slack_atto)
-    return Remaining(_nats(pure), _nats(renyi), account.order, slack / 10**18)
+    return Remaining(_nats(pure), _nats(renyi), account.order_in_force, slack / 10**18)
 
 
 def largest_prefix(account: Account, per_sample: Cost, held: int, limit: int, once: Cost = ZERO_COST) -> int:
@@ -206,9 +261,10 @@ def largest_prefix(account: Account, per_sample: Cost, held: int, limit: int, on
     Charges grow with the prefix, so the answer is found by bisection.
     """
     low, high = held, max(held, limit)
+    gaussian = once.gaussian and per_sample.gaussian
     while low < high:
         middle = (low + high + 1) // 2
-        if admits(account, upgrade_charge(per_sample, held, middle, once)):
+        if admits(account, upgrade_charge(per_sample, held, middle, once), gaussian=gaussian):
             low = middle
         else:
             high = middle - 1

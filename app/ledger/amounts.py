@@ -87,6 +87,11 @@ class Amounts:
     def negated(self) -> "Amounts":
         return ZERO.minus(self)
 
+    def least(self, other: "Amounts") -> "Amounts":
+        """The smaller of each component: of two bounds on the same thing, both hold."""
+        curve = tuple(map(min, self.curve_nano, other.curve_nano))
+        return Amounts(min(self.pure_nano, other.pure_nano), curve, min(self.slack_atto, other.slack_atto))
+
     def covers(self, other: "Amounts") -> bool:
         """True if no component is smaller than the other's."""
         return (

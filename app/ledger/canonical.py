@@ -21,16 +21,19 @@ def release_event(
     samples: int,
     held: int = 0,
     columns: Mapping[str, Any] | None = None,
+    law: int = 1,
 ) -> str:
     """What happened, apart from what it costs: enough public facts to recompute the charge later.
 
     `samples` is the length of the prefix afterwards and `held` before: a charge is the difference of two rounded
     prefix charges, which `samples − held` alone would miss by a unit. `columns` is the dataset's public schema, of
-    which the columns the model names are kept; an access leaves it out, its release's reservation has it.
+    which the columns the model names are kept; an access leaves it out, its release's reservation has it. `law` is the
+    version of the mechanisms that draws; lines from before there were two do not name it.
     """
     schema = {} if columns is None else {"columns": columns_named(model, columns)}
     return canonical_json(
         schema
+        | ({} if law == 1 else {"law": law})
         | {
             "held": held,
             "mechanism": mechanism,
@@ -41,6 +44,21 @@ def release_event(
             "unit_rows": unit_rows,
         }
     )
+
+
+def event_under(event: str, regime: float | str | None) -> str:
+    """The same event, naming the filter it was admitted by where that is not the account's own."""
+    return event if regime is None else canonical_json(json.loads(event) | {"filter": regime})
+
+
+def regime_in(event: Mapping[str, Any]) -> Any:
+    return event.get("filter")
+
+
+def without_regime(event: str) -> str:
+    facts = json.loads(event)
+    facts.pop("filter", None)
+    return canonical_json(facts)
 
 
 def columns_named(model: Any, columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from typing import Literal, get_args
 
 from app.ledger.amounts import Amounts
 
-EntryKind = Literal["open", "reserve", "commit", "void", "access", "cap"]
+EntryKind = Literal["open", "reserve", "commit", "void", "access", "cap", "recost"]
 ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
+CHARGES: tuple[EntryKind, ...] = ("reserve", "access")
 VERSION = 1
 
 
@@ -14,7 +15,8 @@ VERSION = 1
 class Entry:
     """A sealed line: never changed, never deleted; an error is corrected by another line.
 
-    `amounts` is signed (a void is the negative of its reservation; open, commit and cap move nothing), `totals`
+    `amounts` is signed (a void is the negative of its reservation, a recost of what a release cost too much; open, commit and
+    cap move nothing), `totals`
     is the account's sum afterwards, `event` says in canonical JSON what happened, so that the cost can be
     recomputed. `previous` is the digest of the line before, whatever account that one belongs to.
     """

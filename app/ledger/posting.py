@@ -1,4 +1,4 @@
-"""The six things that can happen to an account, each as a new account and the line that records it.
+"""The seven things that can happen to an account, each as a new account and the line that records it.
 
 Pure: storage seals a posting into the chain and saves its account in one transaction. The verifier replays
 sealed lines through the same account rules.
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.ledger.account import Account, charge, refund, with_cap
+from app.ledger.account import Account, charge, lower, refund, with_cap
 from app.ledger.amounts import ZERO, Amounts, nano_down
-from app.ledger.canonical import NEIGHBOURS, canonical_json
-from app.ledger.entry import EntryKind
+from app.ledger.canonical import NEIGHBOURS, canonical_json, event_under, regime_in
+from app.ledger.entry import CHARGES, EntryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,19 @@ def open_posting(account: Account, *, actor: str, reason: str, at_us: int) -> Po
 
 
 def reserve_posting(
-    account: Account, release: str, amounts: Amounts, *, event: str, actor: str, reason: str, at_us: int
+    account: Account,
+    release: str,
+    amounts: Amounts,
+    *,
+    event: str,
+    actor: str,
+    reason: str,
+    at_us: int,
+    gaussian: bool = False,
 ) -> Posting:
-    """Charge before anything is read; `BudgetExhausted` if neither filter admits it."""
-    return _posting(charge(account, amounts), "reserve", release, amounts, event, actor, reason, at_us)
+    """Charge before anything is read; `BudgetExhausted` if no filter admits it. `gaussian`: all of it is Gaussian noise."""
+    after = charge(account, amounts, gaussian=gaussian)
+    return _posting(after, "reserve", release, amounts, event_under(event, after.regime), actor, reason, at_us)
 
 
 def commit_posting(account: Account, release: str, *, actor: str, reason: str, at_us: int) -> Posting:
@@ -53,10 +62,27 @@ def void_posting(account: Account, release: str, reserved: Amounts, *, actor: st
 
 
 def access_posting(
-    account: Account, release: str, amounts: Amounts, *, event: str, actor: str, reason: str, at_us: int
+    account: Account,
+    release: str,
+    amounts: Amounts,
+    *,
+    event: str,
+    actor: str,
+    reason: str,
+    at_us: int,
+    gaussian: bool = False,
 ) -> Posting:
     """Charge an analyst for a prefix, or for the difference to a longer one."""
-    return _posting(charge(account, amounts), "access", release, amounts, event, actor, reason, at_us)
+    after = charge(account, amounts, gaussian=gaussian)
+    return _posting(after, "access", release, amounts, event_under(event, after.regime), actor, reason, at_us)
+
+
+def recost_posting(
+    account: Account, release: str, lowered: Amounts, *, event: str, actor: str, reason: str, at_us: int
+) -> Posting:
+    """What a release was charged falls by `lowered`, to what it costs by its own law under today's bounds."""
+    after = lower(account, lowered)
+    return _posting(after, "recost", release, lowered.negated(), event, actor, reason, at_us)
 
 
 def cap_posting(account: Account, *, epsilon: float, delta: float, actor: str, reason: str, at_us: int) -> Posting:
@@ -79,9 +105,10 @@ def cap_event(account: Account) -> str:
     return canonical_json(facts)
 
 
-def continues(posting: Posting, totals: Amounts | None, cap: str | None) -> bool:
-    """Whether a posting was made from the account its lines leave: `totals` of the account's last line, and `cap`, the
-    event of its last `open` or `cap` line. Balances are kept in a table of their own, where an edit leaves no trace.
+def continues(posting: Posting, totals: Amounts | None, cap: str | None, charged: str | None) -> bool:
+    """Whether a posting was made from the account its lines leave: `totals` of the account's last line, `cap`, the event of
+    its last `open` or `cap` line, and `charged`, that of its last charge, if anything is spent. Balances are kept in a table
+    of their own, where an edit leaves no trace.
 
     Facts are compared as numbers: what was opened with 3 is read back from the table as 3.0.
     """
@@ -90,7 +117,7 @@ def continues(posting: Posting, totals: Amounts | None, cap: str | None) -> bool
         return posting.kind == "open" and totals is None and cap is None
     if posting.kind == "open" or totals.plus(posting.amounts) != after.spent:
         return False
-    if after.pure_capacity_nano != nano_down(after.epsilon):
+    if after.pure_capacity_nano != nano_down(after.epsilon) or not _keeps_regime(posting, totals, charged):
         return False
     found, told = json.loads(cap), json.loads(cap_event(after))
     kept = ["dataset", "analyst", "slack_delta"]
@@ -99,6 +126,16 @@ def continues(posting: Posting, totals: Amounts | None, cap: str | None) -> bool
     elif found["order"] is not None:
         kept.append("order")
     return all(found.get(name) == told[name] for name in kept)
+
+
+def _keeps_regime(posting: Posting, totals: Amounts, charged: str | None) -> bool:
+    """Every charge names the filter its account was left under; only one to an empty account may have chosen it."""
+    after = posting.account
+    if after.spent == ZERO:
+        return after.regime is None
+    if totals == ZERO:
+        return posting.kind in CHARGES
+    return charged is not None and bool(after.regime == regime_in(json.loads(charged)))
 
 
 def _posting(

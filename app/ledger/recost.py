@@ -1,4 +1,4 @@
-"""What each charge should have been, computed again from the event the line records.
+"""What each charge would be now, computed again from the event its line records, by the law that drew it then.
 
 A charge below what its event costs under this version's certified bounds is a fault: either the line was tampered
 with by someone who could sign, or a bound was wrong when it was made. A charge above is history: bounds got tighter.
@@ -6,97 +6,132 @@ Charges are compared with a tolerance of two units or 10⁻¹¹, for mathematics
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.core.kinds import parse_mechanism, parse_model
-from app.core.privacy.release_cost import ReleaseCost
-from app.core.schema import parse_columns
-from app.errors import PosternError
 from app.ledger.amounts import Amounts, upgrade_charge
-from app.ledger.canonical import canonical_json
-from app.ledger.entry import Entry
+from app.ledger.canonical import regime_in
+from app.ledger.entry import CHARGES, Entry, EntryKind
+from app.ledger.filters import GAUSSIAN
+from app.ledger.law_costs import LawCosts, lenient
+from app.ledger.reading import reading_of
 
 Outcome = Literal["exact", "over_charged", "under_charged", "not_recomputable"]
-UNITS, RELATIVE = 2, 10**11
 
 
 @dataclass(frozen=True, slots=True)
 class Recost:
+    """One charge: what it was, and what it would be now, as pure ε and as ε at the account's δ; None: no finite bound.
+
+    `law` drew it; `why` says why it cannot be computed.
+    """
+
     sequence: int
+    account: str
+    kind: EntryKind
     release: str | None
+    law: int | None
     outcome: Outcome
+    delta: float
     charged_pure_nano: int | None
     computed_pure_nano: int | None
+    charged_epsilon: float | None
+    computed_epsilon: float | None
     why: str | None = None
+
+    @property
+    def epsilon_less(self) -> float | None:
+        """How much smaller it would be, at the account's δ."""
+        if self.charged_epsilon is None or self.computed_epsilon is None:
+            return None
+        return self.charged_epsilon - self.computed_epsilon
 
 
 class Recoster:
-    """Takes lines in order; remembers the schema each release was reserved with, and every cost it computed."""
+    """Takes lines in order; remembers the schema each release was reserved with, every account's δ and every cost."""
 
     def __init__(self) -> None:
         self._columns: dict[str, Mapping[str, Any]] = {}
-        self._costs: dict[str, ReleaseCost | str] = {}
+        self._deltas: dict[str, float] = {}
+        self._costs = LawCosts()
         self.counts: dict[Outcome, int] = {"exact": 0, "over_charged": 0, "under_charged": 0, "not_recomputable": 0}
 
     def feed(self, entry: Entry) -> Recost | None:
         """None for a line that charges nothing."""
-        if entry.kind not in ("reserve", "access"):
+        if entry.kind in ("open", "cap"):
+            self._deltas[entry.account] = _delta(entry)
+        if entry.kind not in CHARGES:
             return None
         found = self._recost(entry)
         self.counts[found.outcome] += 1
         return found
 
     def _recost(self, entry: Entry) -> Recost:
-        charged = entry.amounts
-        expected = self._expected(entry)
+        charged, delta = entry.amounts, self._deltas.get(entry.account, 0.0)
+        law, expected, gaussian = self._expected(entry)
         if isinstance(expected, str):
-            shown = charged.finite_pure_nano
-            return Recost(entry.sequence, entry.release, "not_recomputable", shown, None, expected)
-        outcome: Outcome = "under_charged"
-        if charged == expected:
-            outcome = "exact"
-        elif _lenient(charged).covers(expected):
-            outcome = "over_charged" if charged.covers(expected) else "exact"
-        return Recost(entry.sequence, entry.release, outcome, charged.finite_pure_nano, expected.finite_pure_nano, None)
+            outcome, computed, why = _NOT_RECOMPUTABLE, None, expected
+        else:
+            outcome, computed, why = _compared(charged, expected), expected, None
+            if _claims_gaussian(entry) and not gaussian:
+                outcome, why = "under_charged", "it was admitted as Gaussian noise, which it is not"
+        return Recost(
+            sequence=entry.sequence,
+            account=entry.account,
+            kind=entry.kind,
+            release=entry.release,
+            law=law,
+            outcome=outcome,
+            delta=delta,
+            charged_pure_nano=charged.finite_pure_nano,
+            computed_pure_nano=None if computed is None else computed.finite_pure_nano,
+            charged_epsilon=_shown(charged, delta, gaussian),
+            computed_epsilon=None if computed is None else _shown(computed, delta, gaussian),
+            why=why,
+        )
 
-    def _expected(self, entry: Entry) -> Amounts | str:
-        """The charge, or why it cannot be computed."""
+    def _expected(self, entry: Entry) -> tuple[int | None, Amounts | str, bool]:
+        """(law, the charge or why it cannot be computed, whether it is Gaussian noise)."""
         try:
             event = json.loads(entry.event)
             if "columns" in event and entry.release is not None:
                 self._columns[entry.release] = event["columns"]
+            law = event.get("law", 1)
             columns = self._columns.get(entry.release or "")
             if columns is None:
-                return "the event has no schema: it was written by an earlier version"
-            cost = self._cost(columns, event)
+                return law, "the event has no schema: it was written by an earlier version", False
+            cost = self._costs.cost(columns, event)
             if isinstance(cost, str):
-                return cost
-            return upgrade_charge(cost.per_sample, event["held"], event["samples"], cost.once)
-        except (ValueError, KeyError, TypeError):
-            return "the event is not one this version can read"
-
-    def _cost(self, columns: Mapping[str, Any], event: Mapping[str, Any]) -> ReleaseCost | str:
-        facts = [columns, event["model"], event["mechanism"], event["n"], event["unit_rows"]]
-        memo = canonical_json(facts)
-        if memo not in self._costs:
-            self._costs[memo] = _compute(columns, event)
-        return self._costs[memo]
+                return law, cost, False
+            return law, upgrade_charge(cost.per_sample, event["held"], event["samples"], cost.once), cost.gaussian
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None, "the event is not one this version can read", False
 
 
-def _compute(columns: Mapping[str, Any], event: Mapping[str, Any]) -> ReleaseCost | str:
+_NOT_RECOMPUTABLE: Outcome = "not_recomputable"
+
+
+def _compared(charged: Amounts, expected: Amounts) -> Outcome:
+    if charged == expected:
+        return "exact"
+    if not lenient(charged).covers(expected):
+        return "under_charged"
+    return "over_charged" if charged.covers(expected) else "exact"
+
+
+def _claims_gaussian(entry: Entry) -> bool:
+    return bool(regime_in(json.loads(entry.event)) == GAUSSIAN)
+
+
+def _shown(amounts: Amounts, delta: float, gaussian: bool) -> float | None:
+    epsilon = reading_of(amounts, delta, gaussian=gaussian).epsilon
+    return epsilon if math.isfinite(epsilon) else None
+
+
+def _delta(entry: Entry) -> float:
     try:
-        model = parse_model(event["model"], parse_columns(columns))
-        return parse_mechanism(event["mechanism"], model).cost(model, event["n"], event["unit_rows"])
-    except PosternError as refusal:
-        return f"this version refuses the event ({refusal.code})"
-
-
-def _lenient(charged: Amounts) -> Amounts:
-    """A little more than was charged: what rounding on another machine may come to."""
-
-    def more(value: int) -> int:
-        return value + UNITS + value // RELATIVE
-
-    return Amounts(more(charged.pure_nano), tuple(map(more, charged.curve_nano)), more(charged.slack_atto))
+        return float(json.loads(entry.event)["delta"])
+    except (ValueError, KeyError, TypeError):
+        return 0.0

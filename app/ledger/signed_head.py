@@ -35,7 +35,7 @@ _KEY_ID = b"postern/ledger/key-id/1"
 _INTEGER = struct.Struct(">q")
 _LENGTH = struct.Struct(">I")
 
-ActKind = Literal["adopted", "rotated", "accepted"]
+ActKind = Literal["adopted", "rotated", "accepted", "recosted"]
 ACT_KINDS: tuple[ActKind, ...] = get_args(ActKind)
 
 
@@ -68,7 +68,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something done to the head without a line: first signature, another key, a head accepted by hand.
+    """Something a person or a start did: first signature, another key, a head accepted by hand, charges computed anew.
 
     `replaces`: the heads seen earlier that are given up for this one; None in acts from before they were named.
     """

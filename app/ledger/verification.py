@@ -3,7 +3,8 @@
 Every fault has a name: `unknown_version`, `out_of_sequence` (a line is missing, repeated or moved),
 `broken_link` (the line before was replaced), `edited`, `malformed_event`, `unknown_account`, `opened_twice`,
 `wrong_amounts`, `wrong_totals`, `wrong_capacity`, `overdrawn`, `negative_balance`, `reserved_twice`,
-`settled_without_reserve`, `settled_twice`, and against a known head `truncated`, `grown` or `replaced`.
+`settled_without_reserve`, `settled_twice`, `wrong_filter` (an account's charges name two), `wrong_recost` (lowers what was
+not paid, or below what it costs), and against a known head `truncated`, `grown` or `replaced`.
 """
 
 import json
@@ -11,11 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.privacy import ORDERS
-from app.errors import BudgetExhausted, IntegrityFailure, PosternError
-from app.ledger.account import Account, account_id, capacity_nano, charge, open_account, recorded_cap, refund
+from app.errors import IntegrityFailure, PosternError
+from app.ledger.account import Account, account_id, lower, open_account, recorded_cap, recorded_charge, refund
 from app.ledger.amounts import ZERO, Amounts
+from app.ledger.canonical import regime_in
 from app.ledger.entry import VERSION, Entry, Head
+from app.ledger.filters import GAUSSIAN, Regime, capacity_nano
 from app.ledger.hash_chain import GENESIS, digest_of
+from app.ledger.paid_releases import BOUNDS, PaidReleases
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Verifier:
         self._accounts: dict[str, Account] = {}
         self._revisions: dict[str, int] = {}
         self._reserved: dict[tuple[str, str], Amounts | None] = {}  # None once it is settled
+        self._paid = PaidReleases()
         self._head = GENESIS
         self._first_bad: int | None = None
         self._reason: str | None = None
@@ -98,6 +103,8 @@ class Verifier:
             after = _capped(before, entry)
         elif entry.kind in ("commit", "void"):
             after = self._settled(before, entry)
+        elif entry.kind == "recost":
+            after = self._recosted(before, entry)
         else:
             after = self._charged(before, entry)
         if after.spent != entry.totals:
@@ -110,12 +117,34 @@ class Verifier:
             if key in self._reserved:
                 raise _Fault("reserved_twice")
             self._reserved[key] = entry.amounts
+        regime = _regime(entry)
+        if account.spent != ZERO and regime != account.regime:
+            raise _Fault("wrong_filter")
         try:
-            return charge(account, entry.amounts)
-        except BudgetExhausted:
-            raise _Fault("overdrawn") from None
+            after = recorded_charge(account, entry.amounts, regime)
         except IntegrityFailure:
             raise _Fault("wrong_amounts") from None
+        if after is None:
+            raise _Fault("overdrawn")
+        self._paid.charge(entry)
+        return after
+
+    def _recosted(self, account: Account, entry: Entry) -> Account:
+        """Only what was paid for good, never below what the same samples cost by their own law under today's bounds."""
+        bounds = _facts(entry).get("bounds")
+        if type(bounds) is not int or not 1 <= bounds <= BOUNDS:
+            raise _Fault("malformed_event")
+        release = entry.release or ""
+        if self._paid.paid(entry.account, release) is None:
+            raise _Fault("wrong_recost")
+        try:
+            after = lower(account, entry.amounts.negated())
+            self._paid.lower(entry)
+        except IntegrityFailure:
+            raise _Fault("wrong_recost") from None
+        if bounds == BOUNDS and not self._paid.covers_cost(entry.account, release):
+            raise _Fault("wrong_recost")
+        return after
 
     def _settled(self, account: Account, entry: Entry) -> Account:
         key = (entry.account, entry.release or "")
@@ -125,6 +154,7 @@ class Verifier:
         if reserved is None:
             raise _Fault("settled_twice")
         self._reserved[key] = None
+        self._paid.settle(entry)
         if entry.kind == "commit":
             return _unmoved(account, entry)
         if entry.amounts != reserved.negated():
@@ -168,14 +198,27 @@ def _with_recorded(account: Account, facts: dict[str, Any], fixed: float | None)
     exceed the formula's by more than one unit.
     """
     order, capacity = facts.get("order"), facts.get("capacity_nano")
-    if (order is None and account.order is not None) or (order is not None and order not in ORDERS):
+    useless = not account.rest_delta > 0  # earlier versions fixed no order then
+    if (order is None and not useless) or (order is not None and order not in ORDERS):
         raise _Fault("malformed_event")
     if fixed is not None and order != fixed:
         raise _Fault("wrong_capacity")
-    allowed = capacity_nano(account.epsilon, account.delta - account.slack_delta, order)
+    allowed = capacity_nano(account.epsilon, account.rest_delta, order)
     if type(capacity) is not int or not 0 <= capacity <= allowed + 1:
         raise _Fault("wrong_capacity")
     return replace(account, order=order, capacity_nano=capacity)
+
+
+def _regime(entry: Entry) -> Regime | None:
+    """The filter a charge names. Few do, and events are long: a text without the word is not parsed."""
+    if '"filter"' not in entry.event:
+        return None
+    named = regime_in(_facts(entry))
+    if named is None or named == GAUSSIAN:
+        return GAUSSIAN if named else None
+    if type(named) is not float or named not in ORDERS:
+        raise _Fault("malformed_event")
+    return named
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

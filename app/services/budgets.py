@@ -7,20 +7,25 @@ from app.core.kinds.plan_figures import finite
 from app.core.privacy import ORDERS, ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost
 from app.errors import BudgetExhausted
-from app.ledger.account import Account, largest_prefix, remaining
+from app.ledger.account import Account, largest_prefix, remaining, within_cap
 from app.ledger.amounts import ATTO, Amounts, atto_down
-from app.ledger.reading import spent_epsilon
+from app.ledger.filters import GAUSSIAN
+from app.ledger.reading import admitting_epsilon, spent_epsilon
 from app.services.views import BudgetView, CostView
 
 
 def budget_view(account: Account) -> BudgetView:
     left = remaining(account)
     reading = spent_epsilon(account)
+    holds = within_cap(account)
     return BudgetView(
         epsilon=account.epsilon,
         delta=account.delta,
-        order=account.order,
-        spent_epsilon=min(reading.epsilon, account.epsilon) if admitted(account) else reading.epsilon,
+        guarantee_epsilon=guarantee_epsilon(account),
+        guarantee="the cap" if holds else "what was spent before the cap was lowered",
+        order=account.order_in_force if account.rest_delta > 0 else None,
+        filter=_filter(account),
+        spent_epsilon=min(reading.epsilon, account.epsilon) if holds else reading.epsilon,
         spent_pure_epsilon=reading.pure_epsilon,
         left_renyi=left.renyi,
         left_pure_epsilon=left.pure,
@@ -29,10 +34,20 @@ def budget_view(account: Account) -> BudgetView:
     )
 
 
-def admitted(account: Account) -> bool:
-    """Whether one filter holds in full: then the cap itself bounds what was spent, however the sums convert."""
-    pure_holds = account.spent.pure_nano <= account.pure_capacity_nano
-    return pure_holds or (account.order is not None and account.spent_renyi_nano <= account.capacity_nano)
+def guarantee_epsilon(account: Account) -> float | None:
+    """What holds at the account's δ for all it admitted: its cap, or more where that was lowered below what is spent.
+
+    None where nothing finite does: δ was lowered to 0 after it was used.
+    """
+    if within_cap(account):
+        return account.epsilon
+    return finite(max(account.epsilon, admitting_epsilon(account)))
+
+
+def _filter(account: Account) -> str:
+    if not account.rest_delta > 0:
+        return "pure"
+    return "gaussian" if account.regime == GAUSSIAN else "renyi"
 
 
 def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> CostView:
@@ -67,8 +82,10 @@ def explained(
     """
     fits = largest_prefix(account, cost.per_sample, held, cost.samples, cost.once)
     slack_is_short = account.spent.slack_atto + charge.slack_atto > atto_down(account.slack_delta)
-    short = ["slack"] if slack_is_short else ["pure"] if account.order is None else ["renyi", "pure"]
+    short = ["slack"] if slack_is_short else ["renyi", "pure"] if account.rest_delta > 0 else ["pure"]
     words = " and ".join(_shortage(refusal.facts, name) for name in short)
+    if account.regime == GAUSSIAN and not cost.gaussian:
+        words = "it holds Gaussian noise only, for ever, because its first charge took nearly all of it as such"
     return BudgetExhausted(
         f"{refusal.detail}: {words}; {_advice(fits, held)}",
         **refusal.facts,

@@ -29,10 +29,14 @@ class KeyView:
 
 @dataclass(frozen=True, slots=True)
 class BudgetView:
-    """A cap and a reading. `spent_epsilon` under adaptive use is a reading; the cap is the guarantee."""
+    """A cap and a reading. `spent_epsilon` under adaptive use is a reading; the cap is the guarantee, unless it was lowered
+    below what is spent: then `guarantee_epsilon` is larger, and `guarantee` says so."""
 
     epsilon: float
     delta: float
+    guarantee_epsilon: float | None
+    guarantee: str
+    filter: str
     order: float | None
     spent_epsilon: float
     spent_pure_epsilon: float | None

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.account import Account
 from app.ledger.amounts import Amounts
+from app.ledger.filters import GAUSSIAN, Regime
 from app.storage.tables import accounts
 
 
@@ -55,7 +56,14 @@ def account_of(row: Row[Any]) -> Account:
         pure_capacity_nano=row.pure_capacity_nano,
         spent=Amounts(row.spent_pure_nano, curve_of(row.spent_curve_nano), row.spent_slack_atto),
         revision=row.revision,
+        regime=_regime(row.regime),
     )
+
+
+def _regime(text: str | None) -> Regime | None:
+    if text is None:
+        return None
+    return GAUSSIAN if text == GAUSSIAN else float(text)
 
 
 def account_values(account: Account) -> dict[str, Any]:
@@ -73,6 +81,7 @@ def account_values(account: Account) -> dict[str, Any]:
         "spent_slack_atto": account.spent.slack_atto,
         "spent_curve_nano": curve_text(account.spent.curve_nano),
         "revision": account.revision,
+        "regime": None if account.regime is None else str(account.regime),
     }
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
 from app.ledger.amounts import ZERO, Amounts
-from app.ledger.entry import Entry, Head
+from app.ledger.entry import CHARGES, Entry, Head
 from app.ledger.hash_chain import GENESIS, seal
 from app.ledger.posting import Posting, continues
 from app.ledger.trust import TrustFault
@@ -56,8 +56,8 @@ async def post(connection: AsyncConnection, posting: Posting, *, accepted: bool 
 
 
 async def _check_account(connection: AsyncConnection, posting: Posting) -> None:
-    """Two look-ups by index, whatever the length of the ledger. The condition is written out: SQLite uses a partial index
-    only for the very words it was made with."""
+    """Two look-ups by index, or three, whatever the length of the ledger. The condition is written out: SQLite uses a partial
+    index only for the very words it was made with."""
     lines = ledger_entries.c
     newest = (
         select(ledger_entries).where(lines.account_id == posting.account.id).order_by(lines.sequence.desc()).limit(1)
@@ -66,7 +66,12 @@ async def _check_account(connection: AsyncConnection, posting: Posting) -> None:
     cap = (await connection.execute(newest.where(text("kind IN ('open', 'cap')")))).one_or_none()
     try:
         totals = None if last is None else _entry(last).totals
-        sound = continues(posting, totals, None if cap is None else cap.event)
+        charged = last
+        if last is not None and totals != ZERO and last.kind not in CHARGES:
+            charged = (await connection.execute(newest.where(lines.kind.in_(CHARGES)))).one_or_none()
+        sound = continues(
+            posting, totals, None if cap is None else cap.event, None if charged is None else charged.event
+        )
     except (ValueError, TypeError, KeyError, AttributeError, IntegrityFailure):
         sound = False
     if sound:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.canonical import canonical_json
 from app.storage.paging import Page, newest_first, page_of
-from app.storage.tables import releases
+from app.storage.tables import accesses, releases
 
 NOBODY = "given back"
 _DONE: dict[str, Any] = {"stage": "done", "lease_token": None, "lease_until_us": None}
@@ -76,6 +76,16 @@ async def page_releases(
     statement = newest_first(statement, releases.c.created_us, releases.c.id, cursor, limit)
     found = [_record(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.created_us, item.id))
+
+
+async def list_bought(connection: AsyncConnection, *, analyst: str, dataset: str) -> tuple[Release, ...]:
+    """Of a dataset, those that an analyst has paid for."""
+    statement = (
+        select(releases)
+        .join(accesses, accesses.c.release_id == releases.c.id)
+        .where(accesses.c.analyst_id == analyst, releases.c.dataset_id == dataset)
+    )
+    return tuple(_record(row) for row in await connection.execute(statement))
 
 
 async def list_unfinished(connection: AsyncConnection) -> tuple[Release, ...]:

@@ -30,7 +30,7 @@ ROLES = ("steward", "analyst", "dashboard", "auditor")
 DATA_STATES = ("none", "ready", "wiped")
 RELEASE_STATUSES = ("pending", "published", "withdrawn")
 RELEASE_STAGES = ("reserved", "reading", "stored", "done")
-ACT_KINDS = ("adopted", "rotated", "accepted")
+ACT_KINDS = ("adopted", "rotated", "accepted", "recosted")
 
 
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
@@ -119,6 +119,7 @@ accounts = Table(
     Column("spent_slack_atto", BigInteger, nullable=False),
     Column("spent_curve_nano", Text, nullable=False),
     Column("revision", BigInteger, nullable=False),
+    Column("regime", Text),
     CheckConstraint("epsilon >= 0", name="epsilon_not_negative"),
     CheckConstraint("delta >= 0 AND delta < 1", name="delta_below_one"),
     CheckConstraint("slack_delta >= 0 AND slack_delta <= delta", name="slack_within_delta"),
@@ -161,7 +162,7 @@ ledger_entries = Table(
     CheckConstraint("(kind IN ('open', 'cap')) = (release_id IS NULL)", name="release_named"),
     CheckConstraint(
         "(kind IN ('reserve', 'access') AND pure_nano >= 0 AND slack_atto >= 0)"
-        " OR (kind = 'void' AND pure_nano <= 0 AND slack_atto <= 0)"
+        " OR (kind IN ('void', 'recost') AND pure_nano <= 0 AND slack_atto <= 0)"
         " OR (kind IN ('open', 'commit', 'cap') AND pure_nano = 0 AND slack_atto = 0)",
         name="sign_fits_kind",
     ),

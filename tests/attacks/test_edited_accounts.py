@@ -26,6 +26,7 @@ EDITS: dict[str, dict[str, Any]] = {
     "delta": {"delta": 0.1},
     "the part of delta kept": {"slack_delta": 1e-7},
     "the order": {"renyi_order": 2.0},
+    "the order, as a first charge would have fixed it": {"regime": "2.0"},
 }
 
 

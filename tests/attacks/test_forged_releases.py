@@ -43,6 +43,7 @@ FORGERIES: dict[str, Forgery] = {
     "fewer people": with_value("n", 2),
     "more rows a person": with_value("unit_rows", 50),
     "a cost that does not parse": with_value("cost", "{}"),
+    "the law of an earlier version": rewritten("cost", '"law":2', '"law":1'),
     "another schema": wider_schema,
 }
 

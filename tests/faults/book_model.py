@@ -1,7 +1,8 @@
 """What the books should say, in plain Python: written from the paper's rules and sharing no code with the ledger.
 
 An account is a filter with one order α fixed when it opens: with c(α) = ε − ln(1 − 1/α) + ln(δα)/(α − 1), α maximises
-c(α)/α over the public orders. A charge is admitted while the pure sum stays within ε or the sum at α within c(α).
+c(α)/α over the public orders. A charge is admitted while the pure sum stays within ε or the sum at α within c(α). The first
+charge to stand may instead fix the order of whose capacity it takes the smallest part, if neither of the two admits it.
 Amounts are whole 10⁻⁹ nats; charges round up, capacities down with one unit kept back.
 """
 
@@ -45,6 +46,7 @@ class Filter:
     delta: float
     order: int = 0
     spent: Vector = ()
+    fixed: int | None = None
 
     def __post_init__(self) -> None:
         self.order = best_order(self.epsilon, self.delta, self.orders)
@@ -55,13 +57,25 @@ class Filter:
         self.epsilon = epsilon
 
     def admits(self, charge: Vector) -> bool:
-        after = plus(self.spent, charge)
-        pure_fits = after[0] <= floor(Fraction(self.epsilon) * NANO)
-        return pure_fits or after[1 + self.order] <= capacity(self.epsilon, self.delta, self.orders[self.order])
+        return self._fits(charge) or (not any(self.spent) and self._elsewhere(charge) is not None)
 
     def charge(self, charge: Vector) -> None:
         assert self.admits(charge)
+        if not any(self.spent):
+            self.fixed = None if self._fits(charge, fresh=True) else self._elsewhere(charge)
         self.spent = plus(self.spent, charge)
+
+    def _fits(self, charge: Vector, *, fresh: bool = False) -> bool:
+        after = plus(self.spent, charge)
+        empty = fresh or not any(self.spent)
+        order = self.order if empty or self.fixed is None else self.fixed
+        pure_fits = after[0] <= floor(Fraction(self.epsilon) * NANO)
+        return pure_fits or after[1 + order] <= capacity(self.epsilon, self.delta, self.orders[order])
+
+    def _elsewhere(self, charge: Vector) -> int | None:
+        room = [capacity(self.epsilon, self.delta, order) for order in self.orders]
+        parts = [(charge[1 + i] / room[i], i) for i in range(len(room)) if room[i] > 0 and charge[1 + i] <= room[i]]
+        return min(parts)[1] if parts else None
 
 
 @dataclass(slots=True)

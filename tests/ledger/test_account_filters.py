@@ -1,7 +1,7 @@
 """Account rules against a model that keeps every charge as an exact fraction and sums from the beginning."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import mpmath
@@ -23,6 +23,7 @@ from app.ledger.account import (
     with_cap,
 )
 from app.ledger.amounts import CEILING_NANO, MAX_EPSILON, NANO, ZERO, Amounts, amounts_of, prefix_charge
+from app.ledger.filters import LATE_ORDER
 from app.ledger.reading import spent_epsilon
 
 budgets = st.tuples(
@@ -43,9 +44,14 @@ class Model:
     account: Account
     admitted: list[Cost] = field(default_factory=list)
 
+    @property
+    def order(self) -> float:
+        """Fixed at the opening, or by the first charge."""
+        return self.account.order_in_force or ORDERS[0]
+
     def sums(self, extra: Cost) -> tuple[Fraction | float, Fraction | float, Fraction]:
         every = [*self.admitted, extra]
-        index = ORDERS.index(self.account.order) if self.account.order else 0
+        index = ORDERS.index(self.order)
         pure = sum((_exact(cost.pure) for cost in every), Fraction(0))
         renyi = sum((_exact(cost.curve[index]) for cost in every), Fraction(0))
         return pure, renyi, sum((Fraction(cost.slack_delta) for cost in every), Fraction(0))
@@ -53,10 +59,10 @@ class Model:
     def capacity(self) -> Fraction:
         account = self.account
         rest = Fraction(account.delta) - Fraction(account.slack_delta)
-        if account.order is None or rest <= 0:
+        if rest <= 0:
             return Fraction(0)
         with mpmath.workdps(50):
-            order, delta = mpmath.mpf(account.order), mpmath.mpf(rest.numerator) / rest.denominator
+            order, delta = mpmath.mpf(self.order), mpmath.mpf(rest.numerator) / rest.denominator
             value = account.epsilon - mpmath.log(1 - 1 / order) + mpmath.log(delta * order) / (order - 1)
             return max(Fraction(0), Fraction(str(mpmath.nstr(value, 40))))
 
@@ -72,8 +78,10 @@ def test_filters_agree_with_exact_sums_up_to_one_unit_a_charge(
     epsilon, delta, keeps_slack = budget
     account = open_account("ds_a", epsilon=epsilon, delta=delta, slack_delta=delta / 4 if keeps_slack else 0.0)
     model = Model(account)
-    capacity = model.capacity()
     for cost in charges:
+        if admits(account, amounts_of(cost)):
+            model.account = charge(account, amounts_of(cost))
+        capacity = model.capacity()
         pure, renyi, slack = model.sums(cost)
         room = Fraction(len(charges) + 2, NANO)
         slack_room = Fraction(len(charges), 10**18) if slack else Fraction(0)
@@ -126,7 +134,7 @@ def test_the_fixed_order_buys_the_most_of_a_cost_that_grows_with_the_order(epsil
 
 def test_without_delta_only_the_pure_filter_admits() -> None:
     account = open_account("ds_a", epsilon=1.0, delta=0.0)
-    assert (account.order, account.capacity_nano) == (None, 0)
+    assert account.capacity_nano == 0
     assert admits(account, amounts_of(Cost(1.0, (1.0,) * len(ORDERS))))
     assert not admits(account, amounts_of(Cost(math.inf, (1e-9,) * len(ORDERS))))
 
@@ -164,9 +172,20 @@ def test_a_lowered_cap_below_what_is_spent_admits_nothing_and_keeps_the_order() 
     assert with_cap(lowered, epsilon=3, delta=1e-6) == account
 
 
-def test_a_first_positive_delta_fixes_the_order_that_delta_zero_never_used() -> None:
-    account = with_cap(open_account("ds_a", epsilon=3, delta=0), epsilon=3, delta=1e-6)
-    assert account == open_account("ds_a", epsilon=3, delta=1e-6)
+def test_an_account_opened_without_delta_has_its_order_before_any_delta() -> None:
+    """At 10⁻¹² order 16 would buy more; it would have been chosen after releases were seen."""
+    account = open_account("ds_a", epsilon=3, delta=0)
+    charged = charge(account, amounts_of(Cost(1.0, (0.1,) * len(ORDERS))))
+    assert best_order(3, 1e-12) != account.order == best_order(3, 1e-6)
+    assert with_cap(charged, epsilon=3, delta=1e-12).order == account.order
+    assert with_cap(charged, epsilon=0.1, delta=1e-12).order == account.order
+
+
+def test_an_account_of_an_earlier_version_used_without_delta_gets_an_order_nobody_chose() -> None:
+    account = replace(open_account("ds_a", epsilon=3, delta=0), order=None)
+    assert with_cap(account, epsilon=3, delta=1e-12).order == best_order(3, 1e-12)
+    used = charge(account, amounts_of(Cost(1.0, (0.1,) * len(ORDERS))))
+    assert with_cap(used, epsilon=3, delta=1e-12).order == with_cap(used, epsilon=0.1, delta=1e-3).order == LATE_ORDER
 
 
 def test_the_part_of_delta_kept_at_the_opening_never_moves_to_the_renyi_filter() -> None:

@@ -1,5 +1,7 @@
 """Budgets and costs, shared by datasets, releases, access and caps."""
 
+from typing import Literal
+
 from pydantic import Field
 from pydantic.config import JsonDict
 
@@ -9,6 +11,9 @@ from app.core.specs import Spec
 BUDGET: JsonDict = {
     "epsilon": 3.0,
     "delta": 1e-6,
+    "guarantee_epsilon": 3.0,
+    "guarantee": "the cap",
+    "filter": "renyi",
     "order": 12.0,
     "spent_epsilon": 0.62,
     "spent_pure_epsilon": 588.9,
@@ -39,12 +44,23 @@ class OpenedBudgetBody(BudgetBody):
 
 
 class Budget(Answer):
-    """The cap is the guarantee. What is spent is a reading: converted at one order, after adaptive choices."""
+    """The cap is the guarantee, as long as it is not below what is spent. What is spent is a reading: converted at one order,
+    after adaptive choices."""
 
     epsilon: Amount
     delta: Amount
+    guarantee_epsilon: Amount | None = Field(
+        description="What holds at `delta` for everything admitted: the cap, or more where the cap was lowered below what is "
+        "spent; null where nothing finite holds at that δ any more."
+    )
+    guarantee: str = Field(description="Where `guarantee_epsilon` comes from, in words.")
+    filter: Literal["renyi", "gaussian", "pure"] = Field(
+        description="What admits charges beside the pure filter: Rényi sums at `order`; `gaussian`, for ever Gaussian noise "
+        "only, because the first charge needed it; or nothing, without a δ."
+    )
     order: float | None = Field(
-        description="The Rényi order fixed when the account was opened; null if only the pure filter can admit."
+        description="The Rényi order fixed when the account was opened, or by its first charge; null if only the pure "
+        "filter can admit."
     )
     spent_epsilon: Amount
     spent_pure_epsilon: Amount | None = Field(description="null once something without a pure bound was charged.")

@@ -18,6 +18,8 @@ CARD: JsonDict = {
     "delta": 1e-6,
     "best_order": 5.0,
     "pure_epsilon": 588.9,
+    "zcdp_rho": 0.19,
+    "gdp_mu": 32.3,
     "vacuous": False,
     "lines": [
         {
@@ -56,10 +58,14 @@ class Card(Answer):
     delta: Amount
     best_order: float | None
     pure_epsilon: Amount | None
+    zcdp_rho: Amount | None = Field(
+        description="ρ with D_α ≤ ρ·α at every order, for composing elsewhere; null if none."
+    )
+    gdp_mu: Amount | None = Field(description="Certified μ of Gaussian differential privacy; null if none.")
     vacuous: bool
     lines: list[CardLine]
     not_promised: list[str]
     digest: str = Field(
-        description="SHA-256 of the figures: canonical JSON of every field but `lines`, `not_promised`, `vacuous`, `status` "
-        "and this one. Receipts of exports name it as `card_sha256`."
+        description="SHA-256 of the figures: canonical JSON of every field but `lines`, `not_promised`, `vacuous`, `status`, "
+        "`zcdp_rho`, `gdp_mu` and this one. Receipts of exports name it as `card_sha256`."
     )

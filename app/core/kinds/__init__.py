@@ -10,9 +10,10 @@ from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
 from app.core.kinds.kind import Kind, askable_of, estimands_of
+from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, refuse_wide_budget
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
 from app.core.parameters import Parameter
 from app.core.schema import Column
@@ -94,6 +95,7 @@ QuestionSpec = question.QuestionSpec
 """Complete here, where every kind is known."""
 
 __all__ = [
+    "CURRENT_LAW",
     "ESTIMANDS",
     "KINDS",
     "Kind",
@@ -101,6 +103,7 @@ __all__ = [
     "ReleaseMechanism",
     "ReleaseModel",
     "compile_question",
+    "drawn_by",
     "kind_of",
     "kind_with",
     "mechanism_specs",

@@ -10,6 +10,9 @@ from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
 from app.core.specs import Spec
 from app.errors import InvalidMechanism
 
+CURRENT_LAW = 2
+"""Which version of the mechanisms draws. A release is drawn, and its cost computed again, by the law it was charged under: lines
+of the ledger name it, and those that do not are of law 1. A mechanism that draws differently since has a field `law`."""
 TEMPERATURE_MIN = 1e-6
 Score = Literal["probability", "log_density"]
 SCORES: tuple[Score, ...] = ("log_density", "probability")

@@ -1,12 +1,13 @@
 """What the rest of the service needs of any model and any mechanism, whatever its statistic is."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
@@ -85,6 +86,20 @@ class MechanismKind(Generic[Built]):
     def build(self, spec: Spec) -> Built:
         """Raises InvalidMechanism."""
         return self.mechanism(**{name: value for name, value in spec if name != "kind"})
+
+
+def drawn_by(law: int, mechanism: ReleaseMechanism) -> ReleaseMechanism:
+    """The mechanism as that law has it: cost and draw of a release follow the law it was charged under.
+
+    Raises InvalidMechanism for a law this version does not know.
+    """
+    if type(law) is not int or not 1 <= law <= CURRENT_LAW:
+        raise InvalidMechanism("law", f"a law from 1 to {CURRENT_LAW}, which this version knows")
+    settings: Any = mechanism
+    if not any(field.name == "law" for field in fields(settings)):
+        return mechanism
+    changed: ReleaseMechanism = replace(settings, law=law)
+    return changed
 
 
 def refuse_wide_budget(mechanism: ReleaseMechanism, budget_epsilon: float) -> None:

@@ -5,7 +5,9 @@ Costs add on curves and pure sums, never on converted ε (PRIVACY §2, Accounts)
 
 import math
 from dataclasses import dataclass
+from operator import truediv
 
+from app.core.privacy.gaussian import gaussian_epsilon
 from app.errors import NumericalFailure
 
 ORDERS: tuple[float, ...] = (
@@ -23,12 +25,14 @@ class Cost:
     """Nats, for neighbours that replace one person's data among the same number of people.
 
     `pure` may be infinite; `curve[i]` is a proven upper bound of D_α at `ORDERS[i]`, in both directions and
-    over all neighbouring datasets; `slack_delta` is what an inexact sampler adds to δ.
+    over all neighbouring datasets; `slack_delta` is what an inexact sampler adds to δ. `gaussian`: all of it is Gaussian
+    noise, curve α·ρ, to which `gaussian.py` applies; a cost of nothing is that too.
     """
 
     pure: float
     curve: tuple[float, ...]
     slack_delta: float = 0.0
+    gaussian: bool = False
 
     def __post_init__(self) -> None:
         if len(self.curve) != len(ORDERS):
@@ -39,6 +43,8 @@ class Cost:
             raise NumericalFailure("a finite pure cost bounds every order")
         if not 0 <= self.slack_delta < 1:
             raise NumericalFailure("a δ-slack must lie in [0, 1)")
+        if self.gaussian and self.slack_delta > 0:
+            raise NumericalFailure("Gaussian noise is drawn exactly")
 
     def times(self, count: int) -> "Cost":
         """The cost of `count` independent draws."""
@@ -47,24 +53,33 @@ class Cost:
         if count == 0:
             return ZERO_COST
         curve = tuple(value * count for value in self.curve)
-        return Cost(self.pure * count, curve, self.slack_delta * count)
+        return Cost(self.pure * count, curve, self.slack_delta * count, self.gaussian)
 
     def plus(self, other: "Cost") -> "Cost":
         curve = tuple(a + b for a, b in zip(self.curve, other.curve, strict=True))
-        return Cost(self.pure + other.pure, curve, self.slack_delta + other.slack_delta)
+        gaussian = self.gaussian and other.gaussian
+        return Cost(self.pure + other.pure, curve, self.slack_delta + other.slack_delta, gaussian)
+
+    @property
+    def gaussian_rho(self) -> float | None:
+        """Σρ of the noise; None where there is anything else."""
+        return max(map(truediv, self.curve, ORDERS)) if self.gaussian else None
 
     def epsilon(self, delta: float) -> float:
-        """The smallest ε this cost is known to satisfy at `delta`: `epsilon_of_curve`, or the pure sum."""
+        """The smallest ε this cost is known to satisfy at `delta`: `epsilon_of_curve`, the pure sum, or the noise's own law."""
         return self.best_order(delta)[0]
 
     def best_order(self, delta: float) -> tuple[float, float | None]:
-        """(ε, the order it comes from), the order None where the pure sum is the smaller."""
+        """(ε, the order it comes from), the order None where it comes from the pure sum or from the law of the noise."""
         rest = delta - self.slack_delta
         if not rest >= 0:
             return math.inf, None
         epsilon, order = epsilon_of_curve(self.curve, rest)
         if self.pure <= epsilon:
             return self.pure, None
+        rho = self.gaussian_rho
+        if rho is not None and (own := gaussian_epsilon(rho, rest)) < epsilon:
+            return own, None
         return epsilon, order
 
 
@@ -88,7 +103,12 @@ def conversion_offset(order: float, delta: float) -> float:
     return math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
 
 
-ZERO_COST = Cost(0.0, (0.0,) * len(ORDERS))
+def budget_order(epsilon: float, delta: float) -> float:
+    """Where (ε, δ) buys most of a cost shaped like ρ·α: argmax of c(α)/α over the public orders, the smallest if several."""
+    return float(max(ORDERS, key=lambda order: (epsilon - conversion_offset(order, delta)) / order))
+
+
+ZERO_COST = Cost(0.0, (0.0,) * len(ORDERS), gaussian=True)
 
 
 def inexact_kl(kl: float, log_ratio: float) -> float:

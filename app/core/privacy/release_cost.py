@@ -28,6 +28,11 @@ class ReleaseCost:
     once: Cost = ZERO_COST
 
     @property
+    def gaussian(self) -> bool:
+        """Whether all of it is Gaussian noise, to which a filter of its own applies."""
+        return self.once.gaussian and self.per_sample.gaussian
+
+    @property
     def total(self) -> Cost:
         return self.prefix(self.samples)
 

@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from app.core.privacy.boundary_search import BoundarySearch
 from app.core.privacy.cost import Cost
-from app.core.privacy.release_cost import SAMPLES_MAX, ReleaseCost
+from app.core.privacy.release_cost import SAMPLES_MAX, ReleaseCost, chargeable
 from app.errors import InvalidMechanism
+
+UNITS = 4e-9
+"""What rounding may come to: a charge is rounded up to whole 10⁻⁹, once or twice, and a capacity down by up to two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,10 @@ class Target:
     delta: float
 
     def fits(self, cost: ReleaseCost) -> bool:
-        return cost.total.epsilon(self.delta) <= self.epsilon
+        """Whether an empty account of exactly (ε, δ) admits it, in whole units too."""
+        total = cost.total
+        whole = cost.gaussian or total.pure <= chargeable(self.epsilon)
+        return total.epsilon(self.delta) <= (self.epsilon if whole else self.epsilon - UNITS)
 
     def search(
         self,
@@ -29,9 +35,9 @@ class Target:
         start: float,
     ) -> float | None:
         """The largest argument that fits; none where not even the lowest does, or the target is no number."""
-        if not self.epsilon > 0:
+        if not self.epsilon > UNITS:
             return None
-        return BoundarySearch(cost_at, predicted_at, (self.epsilon, self.delta), ends, start).largest()
+        return BoundarySearch(cost_at, predicted_at, (self.epsilon - UNITS, self.delta), ends, start).largest()
 
 
 def largest_samples(cost: ReleaseCost, target: Target) -> int:

@@ -10,12 +10,13 @@ from app.ledger.account import Account, account_id, open_account
 from app.ledger.posting import cap_posting, open_posting
 from app.services.budgets import budget_view
 from app.services.datasets.read_datasets import owned
+from app.services.datasets.wide_caps import refuse_wide_cap
 from app.services.principals import Steward
 from app.services.runtime.cost_cache import refuse_vacuous
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import announce_rights
 from app.services.views import CapView
-from app.storage import accounts, datasets
+from app.storage import accounts, datasets, releases
 from app.storage.grants import Grant, put_grant
 from app.storage.installation import bump_epoch
 from app.storage.ledger_book import post
@@ -29,7 +30,7 @@ async def set_cap(
     is already there changes nothing and writes no line."""
     given = {name for name, value in spec.items() if value is not None}
     async with runtime.database.write() as connection:
-        owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
+        dataset = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
         person = await get_principal(connection, principal_id)
         if person is None or person.role not in ("analyst", "dashboard"):
             raise NotFound("analyst", principal_id)
@@ -38,6 +39,8 @@ async def set_cap(
                 raise InvalidInput("body", "`epsilon` and `delta` for an analyst")
             epsilon, delta = float(spec["epsilon"]), float(spec["delta"])
             refuse_vacuous("epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
+            bought = await releases.list_bought(connection, analyst=principal_id, dataset=dataset_id)
+            refuse_wide_cap("epsilon", epsilon, bought, dataset)
             account = await _cap(
                 runtime, connection, steward, (dataset_id, principal_id), epsilon, delta, spec.get("slack_delta")
             )

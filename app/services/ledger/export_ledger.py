@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 from app.errors import IntegrityFailure
 from app.ledger.export import act_line, entry_line, head_line, header_line
-from app.ledger.recost import Recost, Recoster
 from app.services.runtime.runtime import Runtime
 from app.storage.ledger_book import stream
 from app.storage.ledger_heads import list_acts, read_stored
@@ -29,14 +28,3 @@ async def export_ledger(runtime: Runtime) -> AsyncIterator[bytes]:
         for act in await list_acts(connection):
             yield act_line(act)
         yield head_line(stored.signed)
-
-
-async def recost_ledger(runtime: Runtime) -> tuple[Recoster, list[Recost]]:
-    """Every charge computed again; the lines that are not exact."""
-    recoster, found = Recoster(), []
-    async with runtime.database.read() as connection:
-        async for entry in stream(connection):
-            result = recoster.feed(entry)
-            if result is not None and result.outcome != "exact":
-                found.append(result)
-    return recoster, found

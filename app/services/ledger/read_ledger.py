@@ -23,7 +23,8 @@ async def read_ledger(
         if not await may_see_dataset(connection, overseer, dataset_id):
             raise NotFound("dataset", dataset_id)
         page = await ledger_book.page_entries(connection, dataset=dataset_id, cursor=cursor, limit=limit)
-        orders = {account.id: account.order for account in await accounts.list_accounts(connection, dataset=dataset_id)}
+        found = await accounts.list_accounts(connection, dataset=dataset_id)
+        orders = {account.id: account.order_in_force for account in found}
     return Page([_view(entry, orders.get(entry.account)) for entry in page.items], page.next_cursor)
 
 

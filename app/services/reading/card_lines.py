@@ -14,6 +14,7 @@ from app.core.kinds.kind import CardWords
 from app.core.kinds.plan_figures import finite
 from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
+from app.core.privacy.concentrated import certified_gdp_mu, zcdp_rho
 from app.core.privacy.release_cost import ReleaseCost
 
 ERROR_SHOWN = 0.05
@@ -109,6 +110,28 @@ def _renyi(facts: CardFacts) -> dict[str, Any]:
     value = [[order, bound] for order, bound in zip(ORDERS, facts.cost.total.curve, strict=True)]
     text = f"Rényi divergence between outputs on neighbouring datasets, at most this at each order: {how}."
     return _line("renyi", value, basis, facts.assuming(REPLACE_ONE), text)
+
+
+def _zcdp(facts: CardFacts) -> dict[str, Any]:
+    rho = zcdp_rho(facts.cost.total)
+    if rho is None:
+        return _line(
+            "zcdp_rho", None, "exact", REPLACE_ONE, "There is no ρ: the curve is not known to stay below any ρ·α."
+        )
+    text = f"Zero-concentrated differential privacy: at every order α the Rényi divergence is at most {rho:.4g}·α."
+    return _line("zcdp_rho", rho, "certified", REPLACE_ONE, text)
+
+
+def _gdp(facts: CardFacts) -> dict[str, Any]:
+    mu = certified_gdp_mu(facts.cost)
+    if mu is None:
+        return _line("gdp_mu", None, "exact", REPLACE_ONE, "There is no μ: only (ε, δ) is promised here.")
+    text = (
+        "Telling from this release whether one person's data were replaced is at least as hard as telling a unit normal of mean "
+        f"0 from one of mean {mu:.4g}, from a single draw."
+    )
+    noise = "; noise on whole numbers is that up to ratios of probabilities of e^±10⁻¹³" if facts.cost.gaussian else ""
+    return _line("gdp_mu", mu, "certified", REPLACE_ONE + noise, text)
 
 
 def _papers(facts: CardFacts) -> dict[str, Any]:
@@ -227,6 +250,8 @@ LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
     _approximate,
     _pure,
     _renyi,
+    _zcdp,
+    _gdp,
     _papers,
     _robustness,
     _distinguishability,

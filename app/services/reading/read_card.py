@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.kinds.plan_figures import finite
+from app.core.privacy.concentrated import certified_gdp_mu, zcdp_rho
 from app.errors import IntegrityFailure
 from app.ledger.canonical import canonical_json
 from app.services.people.visibility import find_release
@@ -25,8 +26,9 @@ NOT_PROMISED = [
     "What is true of people in general may be learnt, and applied to anyone, in the data or not.",
 ]
 
-NOT_FIGURES = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
-"""Sentences, and what may change while the guarantee stays: wording improves, a ceiling is set, a release is withdrawn."""
+NOT_FIGURES = frozenset({"lines", "not_promised", "vacuous", "status", "digest", "zcdp_rho", "gdp_mu"})
+"""Sentences, and what may change while the guarantee stays: wording improves, a ceiling is set, a release is withdrawn, the same
+cost gets a tighter name. Receipts from before keep naming the same digest."""
 
 
 async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: str) -> dict[str, Any]:
@@ -59,6 +61,8 @@ def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[s
         "delta": dataset.delta,
         "best_order": None if order is None else float(order),
         "pure_epsilon": finite(cost.total.pure),
+        "zcdp_rho": zcdp_rho(cost.total),
+        "gdp_mu": certified_gdp_mu(cost),
         "vacuous": vacuous,
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
         "not_promised": NOT_PROMISED,

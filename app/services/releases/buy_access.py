@@ -1,22 +1,23 @@
 """Pay for the first k samples of a release, or for the difference to a longer prefix."""
 
 from app.core.privacy.release_cost import ReleaseCost
-from app.errors import AccessRequired, BudgetExhausted, InvalidInput
+from app.errors import AccessRequired, BudgetExhausted, IntegrityFailure, InvalidInput
 from app.ledger.account import Account, account_id
 from app.ledger.amounts import upgrade_charge
 from app.ledger.canonical import release_event
 from app.ledger.posting import Posting, access_posting
 from app.services.budgets import budget_view, cost_view, explained
+from app.services.datasets.wide_caps import refuse_wide_cap
 from app.services.people.visibility import find_release, require_published
 from app.services.principals import Analyst
-from app.services.releases.stored_release import cost_from_json
+from app.services.releases.stored_release import cost_from_json, stored_law
 from app.services.runtime import idempotency
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.idempotency import Once
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import announce_rights
 from app.services.views import AccessView
-from app.storage import accesses, accounts
+from app.storage import accesses, accounts, datasets
 from app.storage.installation import bump_epoch
 from app.storage.ledger_book import post
 from app.storage.releases import Release
@@ -45,6 +46,10 @@ async def buy_access(
         access = await accesses.get_access(connection, analyst.id, release_id)
         held = 0 if access is None else access.samples
         if samples > held:
+            dataset = await datasets.get_dataset(connection, release.dataset_id)
+            if dataset is None:
+                raise IntegrityFailure("a release without its dataset")
+            refuse_wide_cap("cap.epsilon", account.epsilon, [release], dataset)
             posting = _posting(account, release, cost, held, samples, analyst.id, runtime.clock())
             await post(connection, posting)
             await accesses.raise_access(connection, analyst.id, release_id, samples=samples, at_us=posting.at_us)
@@ -71,10 +76,20 @@ def _posting(
         unit_rows=release.unit_rows,
         samples=samples,
         held=held,
+        law=stored_law(release),
     )
     reason = f"prefix {held} to {samples}"
     try:
-        return access_posting(account, release.id, charge, event=event, actor=actor, reason=reason, at_us=at_us)
+        return access_posting(
+            account,
+            release.id,
+            charge,
+            event=event,
+            actor=actor,
+            reason=reason,
+            at_us=at_us,
+            gaussian=cost.gaussian,
+        )
     except BudgetExhausted as refusal:
         told = explained(refusal, account=account, charge=charge, cost=cost, samples=samples, held=held)
     raise told

@@ -10,11 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import PosternError
 from app.ledger.account import account_id
 from app.ledger.amounts import prefix_charge
-from app.ledger.canonical import release_event
+from app.ledger.canonical import release_event, without_regime
 from app.ledger.entry import Entry
 from app.ledger.hash_chain import digest_of
 from app.services.datasets.dataset_sources import dataset_unit
-from app.services.releases.stored_release import cost_from_json
+from app.services.releases.stored_release import cost_from_json, stored_law
 from app.storage import ledger_book
 from app.storage.datasets import Dataset
 from app.storage.releases import Release
@@ -44,7 +44,8 @@ def _pays_for(line: Entry, release: Release, dataset: Dataset) -> bool:
             unit_rows=release.unit_rows,
             samples=cost.samples,
             columns=dataset.columns if with_schema else None,
+            law=stored_law(release),
         )
 
-    # Lines of earlier versions do not name the schema.
-    return line.event in (event(with_schema=True), event(with_schema=False))
+    # Lines of earlier versions do not name the schema. Which filter admitted it does not decide what is drawn.
+    return without_regime(line.event) in (event(with_schema=True), event(with_schema=False))

@@ -21,7 +21,7 @@ from app.services.plans.chosen_mechanism import concrete_mechanism
 from app.services.principals import Steward
 from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import release_view
-from app.services.releases.stored_release import cost_to_json
+from app.services.releases.stored_release import cost_to_json, stored_law
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
 from app.services.runtime.failpoints import failpoint
@@ -143,6 +143,7 @@ def _posting(account: Account, release: Release, cost: ReleaseCost, columns: Map
         unit_rows=release.unit_rows,
         samples=cost.samples,
         columns=columns,
+        law=stored_law(release),
     )
     try:
         return reserve_posting(
@@ -153,6 +154,7 @@ def _posting(account: Account, release: Release, cost: ReleaseCost, columns: Map
             actor=release.created_by,
             reason="release",
             at_us=release.created_us,
+            gaussian=cost.gaussian,
         )
     except BudgetExhausted as refusal:
         told = explained(refusal, account=account, charge=charge, cost=cost, samples=cost.samples)

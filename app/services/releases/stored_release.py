@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_mechanism, parse_model
+from app.core.kinds import CURRENT_LAW, ReleaseMechanism, ReleaseModel, drawn_by, parse_mechanism, parse_model
 from app.core.privacy import ZERO_COST, Cost
 from app.core.privacy.cost import ORDERS_VERSION
 from app.core.privacy.release_cost import ReleaseCost
@@ -14,9 +14,11 @@ from app.storage.datasets import Dataset
 from app.storage.releases import Release
 
 
-def cost_to_json(cost: ReleaseCost) -> dict[str, Any]:
-    """What has no finite bound is written as null."""
+def cost_to_json(cost: ReleaseCost, law: int = CURRENT_LAW) -> dict[str, Any]:
+    """What has no finite bound is written as null. `law` is here because no update may touch this column."""
     return {
+        "law": law,
+        "gaussian": cost.gaussian,
         "orders_version": ORDERS_VERSION,
         "pure": _stored(cost.per_sample.pure),
         "curve": [_stored(value) for value in cost.per_sample.curve],
@@ -35,9 +37,10 @@ def cost_to_json(cost: ReleaseCost) -> dict[str, Any]:
 def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
     if stored["orders_version"] != ORDERS_VERSION:
         raise IntegrityFailure("this release was charged on another list of orders")
+    gaussian = bool(stored.get("gaussian", False))
     return ReleaseCost(
-        per_sample=_cost(stored["pure"], stored["curve"], stored.get("slack_delta", 0.0)),
-        once=_cost(stored["once_pure"], stored["once_curve"], stored.get("once_slack_delta", 0.0))
+        per_sample=_cost(stored["pure"], stored["curve"], stored.get("slack_delta", 0.0), gaussian),
+        once=_cost(stored["once_pure"], stored["once_curve"], stored.get("once_slack_delta", 0.0), gaussian)
         if "once_pure" in stored
         else ZERO_COST,
         samples=stored["samples"],
@@ -48,8 +51,9 @@ def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
     )
 
 
-def _cost(pure: float | None, curve: Sequence[float | None], slack_delta: float) -> Cost:
-    return Cost(_read(pure), tuple(_read(value) for value in curve), slack_delta)
+def _cost(pure: float | None, curve: Sequence[float | None], slack_delta: float, gaussian: bool) -> Cost:
+    nothing = pure == 0 and not any(curve) and not slack_delta
+    return Cost(_read(pure), tuple(_read(value) for value in curve), slack_delta, gaussian or nothing)
 
 
 def _stored(value: float) -> float | None:
@@ -64,5 +68,11 @@ def stored_model(release: Release, dataset: Dataset) -> ReleaseModel:
     return parse_model(release.model, parse_columns(dataset.columns))
 
 
+def stored_law(release: Release) -> int:
+    """The law it was charged under; rows from before there were two do not name it."""
+    return int(release.cost.get("law", 1))
+
+
 def stored_mechanism(release: Release, model: ReleaseModel) -> ReleaseMechanism:
-    return parse_mechanism(release.mechanism, model)
+    """As it was charged: a release that waited while the service was updated is drawn by the law it waited with."""
+    return drawn_by(stored_law(release), parse_mechanism(release.mechanism, model))

@@ -35,7 +35,7 @@ def test_converted_epsilon_is_at_most_and_nearly_what_was_asked_for(epsilon: flo
 def test_a_release_of_epsilon_fits_a_fresh_budget_of_epsilon(epsilon: float, delta: float) -> None:
     account = open_account("d", epsilon=epsilon, delta=delta)
     cost = PerturbedStatistics(10, epsilon, delta).cost(wage_model(), 1000, 1).total
-    assert charge(account, amounts_of(cost)).spent.slack_atto == 0
+    assert charge(account, amounts_of(cost), gaussian=cost.gaussian).spent.slack_atto == 0
 
 
 def test_samples_are_free_after_the_first() -> None:

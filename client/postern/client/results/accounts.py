@@ -18,6 +18,9 @@ class Budget(Shown):
     left_pure_epsilon: float
     slack_delta: float = 0.0
     left_slack_delta: float = 0.0
+    guarantee_epsilon: float | None = None
+    guarantee: str = "the cap"
+    filter: str = "renyi"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import msgspec
 
 from postern.client.tables import cell, html_table, printable, text_table
 
-WORDING = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
+WORDING = frozenset({"lines", "not_promised", "vacuous", "status", "digest", "zcdp_rho", "gdp_mu"})
 """What may change without changing the guarantee; everything else of a card is digested."""
 
 
@@ -41,6 +41,8 @@ class Card:
     lines: tuple[CardLine, ...]
     not_promised: tuple[str, ...]
     digest: str
+    zcdp_rho: float | None = None
+    gdp_mu: float | None = None
     figures: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

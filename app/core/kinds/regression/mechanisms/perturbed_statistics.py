@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from app.core.kinds.mechanism_fields import (
+    CURRENT_LAW,
     FREE_SAMPLES,
     Epsilon,
     MechanismSpec,
@@ -30,12 +31,14 @@ from app.core.noise.discrete_gaussian import (
     AddNoise,
     Whole,
     add_noise,
+    largest_gaussian_rho,
     largest_rho,
     noise_scale,
     zcdp_cost,
 )
 from app.core.numerics.normals import RandomBytes
 from app.core.privacy.cost import ZERO_COST
+from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.moments import ExactMoments
 from app.errors import InvalidMechanism
@@ -72,11 +75,15 @@ class Perturbation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PerturbedStatistics:
-    """(ε, δ) of one noisy vector, whatever N. Neighbours replace one person's rows."""
+    """(ε, δ) of one noisy vector, whatever N. Neighbours replace one person's rows.
+
+    Law 1 took the noise that the best Rényi order asks for; law 2 takes what its own law does, which is less.
+    """
 
     samples: int
     epsilon: float
     delta: float
+    law: int = CURRENT_LAW
     kind: ClassVar[str] = "perturbed_statistics"
     budget_epsilon_max: ClassVar[float] = math.inf
 
@@ -90,15 +97,16 @@ class PerturbedStatistics:
         return {"kind": self.kind, "samples": self.samples, "epsilon": self.epsilon, "delta": self.delta}
 
     def with_samples(self, samples: int) -> "PerturbedStatistics":
-        return PerturbedStatistics(samples, self.epsilon, self.delta)
+        return replace(self, samples=samples)
 
     def cost(self, model: RegressionModel, people: int, unit_rows: int) -> ReleaseCost:
         rows_checked(people, unit_rows)
-        perturbation_of(model, people, unit_rows)  # refuses what `draw` would
-        rho = largest_rho(self.epsilon, self.delta)
+        perturbation = perturbation_of(model, people, unit_rows)  # refuses what `draw` would
+        rho = self.rho(perturbation, unit_rows)
+        smallest = self.scale(perturbation, unit_rows) * float(perturbation.ratios.min())
         return ReleaseCost(
             per_sample=ZERO_COST,
-            once=zcdp_cost(rho),
+            once=zcdp_cost(rho, smallest_scale=smallest),
             samples=self.samples,
             kl_sup=rho,
             papers_pure=math.inf,
@@ -133,7 +141,23 @@ class PerturbedStatistics:
 
     def scale(self, perturbation: Perturbation, unit_rows: int) -> float:
         """s in steps of the lattice."""
-        return noise_scale(perturbation.sensitivity * unit_rows, largest_rho(self.epsilon, self.delta))
+        return noise_scale(perturbation.sensitivity * unit_rows, self.rho(perturbation, unit_rows))
+
+    def rho(self, perturbation: Perturbation, unit_rows: int) -> float:
+        """By the law of the noise where that is certified and asks for less. Raises InvalidMechanism."""
+        own = 0.0 if self.law == 1 else largest_gaussian_rho(self.epsilon, self.delta)
+        if own > 0:
+            scale = noise_scale(perturbation.sensitivity * unit_rows, own)
+            if scale * float(perturbation.ratios.min()) >= SCALE_MIN and own >= _converted(self.epsilon, self.delta):
+                return own
+        return largest_rho(self.epsilon, self.delta)
+
+
+def _converted(epsilon: float, delta: float) -> float:
+    try:
+        return largest_rho(epsilon, delta)
+    except InvalidMechanism:
+        return 0.0
 
 
 def perturbation_of(model: RegressionModel, people: int, unit_rows: int) -> Perturbation:
