@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from app.core.schema import Column, PrivacyUnit
 from app.errors import (
@@ -39,6 +40,14 @@ class UploadReport:
         return "UploadReport(private)"
 
 
+class Then(Protocol):
+    """Something to do with good rows. Raises errors of ours only: those of the engine would be taken for bad rows."""
+
+    @property
+    def writes(self) -> Path: ...
+    def run(self, connection: Connection, scan: Scan) -> None: ...
+
+
 def validate(
     path: Path,
     file_format: Format,
@@ -48,8 +57,11 @@ def validate(
     *,
     uploads: UploadStore,
     limits: Limits | None = None,
+    then: Then | None = None,
 ) -> UploadReport:
     """Check every cell of a file against the public schema. Blocking; call it in a thread.
+
+    What comes `then`, of rows that were found good, may use the same engine: starting another takes longer than a small file.
 
     Raises InvalidRows with the first problems in line order (never a value),
     UnsupportedFormat if the file cannot be read at all, PayloadTooLarge past a limit,
@@ -57,12 +69,10 @@ def validate(
     """
     limits = limits or Limits()
     try:
-        report = _report(path, file_format, columns, unit, uploads, limits)
+        report = _report(path, file_format, columns, unit, n, uploads, limits, then)
     except (EngineError, UnicodeError, OSError) as error:
         refusal = _in_our_words(error, file_format, limits)
     else:
-        if n is not None and report.people != n:
-            raise InvalidInput("n", f"the number of people in the rows, {report.people}, not {n}")
         return report
     # Raised out here, where the engine's error is no longer its context: that one may quote rows.
     raise refusal
@@ -73,16 +83,22 @@ def _report(
     file_format: Format,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
+    n: int | None,
     uploads: UploadStore,
     limits: Limits,
+    then: Then | None,
 ) -> UploadReport:
     lines = _lines(path, file_format, limits)
-    with open_engine(path, uploads, limits) as connection:
+    with open_engine(path, uploads, limits, writes=None if then is None else then.writes) as connection:
         scan = open_scan(connection, path, file_format, columns, unit)
         rows = _check_rows(connection, scan, limits)
         if lines is not None and rows != lines - 1:
             raise UnsupportedFormat("body", "CSV with one record a line")
         people, clipped = _count_people(connection, scan, unit, rows)
+        if n is not None and people != n:
+            raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
+        if then is not None:
+            then.run(connection, scan)
     return UploadReport(rows=rows, people=people, clipped_people=clipped)
 
 

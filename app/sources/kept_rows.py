@@ -9,16 +9,19 @@ the very doubles, levels and whole numbers that reading the text would have give
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.schema import Column, PrivacyUnit
-from app.errors import PosternError, Unavailable
+from app.errors import Unavailable
 from app.sources.cell_rules import CellRule, kept_cell, kept_rule
 from app.sources.data_key import DataKey
-from app.sources.engine import EngineError, Limits, OutOfTime, literal, open_engine
+from app.sources.duckdb_rows import UploadReport, validate
+from app.sources.engine import Connection, EngineError, Limits, OutOfTime, literal
 from app.sources.formats import Format
+from app.sources.private_files import disk_full_as_unavailable
 from app.sources.row_choice import counted_rows
-from app.sources.scans import Scan, open_scan
+from app.sources.scans import Scan
 from app.sources.sealed_files import seal
 from app.sources.uploads import PartialUpload, UploadStore
 
@@ -26,43 +29,55 @@ COLUMNS_FILE = "rows.parquet"
 _GROUP_ROWS = 122_880
 
 
-def keep_rows(
+def check_and_keep(
     path: Path,
     file_format: Format,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
+    n: int | None,
     kept: PartialUpload,
     key: DataKey,
     salt: bytes,
     *,
     uploads: UploadStore,
     limits: Limits | None = None,
-) -> None:
-    """Write what counts of a checked file into `kept`. Blocking.
+) -> UploadReport:
+    """`validate` the file, and write what counts of it into `kept`. Blocking.
 
-    In between the columns lie in a private directory of the store, as spilt rows do, and are wiped. Raises Unavailable.
+    In between the columns lie in a private directory of the store, as spilt rows do, and are wiped. Raises what `validate` does,
+    and Unavailable.
     """
-    failure: PosternError
-    try:
-        with uploads.spill() as folder:
-            plain = folder / COLUMNS_FILE
-            with open_engine(path, uploads, limits or Limits(), writes=plain) as connection:
-                scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
-                cells = [kept_cell(columns[name], scan.rules[name]) for name in sorted(columns)]
-                table = counted_rows(connection, scan, unit, key.choice_key(salt), cells)
-                shown = ", ".join(f"v{place}" for place in range(len(cells)))
-                connection.execute(
-                    f"COPY (SELECT {shown} FROM {table}) TO {literal(str(plain))} "  # noqa: S608 - declared names only
-                    f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_GROUP_ROWS}, USE_TMP_FILE false)"
-                )
-            seal(plain, kept.write, key, salt)
+    with uploads.spill() as folder:
+        cut = _Cut(columns, unit, key.choice_key(salt), folder / COLUMNS_FILE)
+        report = validate(path, file_format, columns, unit, n, uploads=uploads, limits=limits, then=cut)
+        with disk_full_as_unavailable():
+            seal(cut.writes, kept.write, key, salt)
+        return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    columns: Mapping[str, Column]
+    unit: PrivacyUnit
+    choice_key: bytes = field(repr=False)
+    writes: Path
+
+    def run(self, connection: Connection, scan: Scan) -> None:
+        cells = [kept_cell(self.columns[name], scan.rules[name]) for name in sorted(self.columns)]
+        shown = ", ".join(f"v{place}" for place in range(len(cells)))
+        late = False
+        try:
+            table = counted_rows(connection, scan, self.unit, self.choice_key, cells)
+            connection.execute(
+                f"COPY (SELECT {shown} FROM {table}) TO {literal(str(self.writes))} "  # noqa: S608 - declared names only
+                f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_GROUP_ROWS}, USE_TMP_FILE false)"
+            )
             return
-    except OutOfTime:
-        failure = Unavailable("choosing the rows that count took too long", retry_after_s=60)
-    except (OSError, EngineError, UnicodeError):
-        failure = Unavailable("the server has no room to store these rows", retry_after_s=60)
-    # Raised out here, where the engine's error is no longer its context: that one may quote rows.
-    raise failure
+        except EngineError as error:
+            late = isinstance(error, OutOfTime)
+        # Raised out here, where the engine's error is no longer its context: that one may quote rows.
+        why = "choosing the rows that count took too long" if late else "the server has no room to store these rows"
+        raise Unavailable(why, retry_after_s=60)
 
 
 def kept_scan(path: Path, columns: Mapping[str, Column]) -> Scan:

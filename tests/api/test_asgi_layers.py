@@ -132,6 +132,19 @@ async def test_metrics_of_uploads_tell_neither_time_nor_outcome(client, registry
     ]
 
 
+def test_metrics_of_declarations_tell_neither_time_nor_outcome_and_those_of_lists_do():
+    """Declaring a dataset whose rows lie in a file checks every row of it."""
+    registry = CollectorRegistry()
+    metrics = RequestMetrics(registry)
+    metrics.record(method="POST", route="/v1/datasets", status=422, seconds=7.5)
+    metrics.record(method="GET", route="/v1/datasets", status=200, seconds=0.5)
+    lines = [line for line in generate_latest(registry).decode().splitlines() if "/v1/datasets" in line]
+    assert [line for line in lines if "POST" in line and "_created" not in line] == [
+        'postern_requests_total{method="POST",route="/v1/datasets",status="any"} 1.0'
+    ]
+    assert any("seconds_sum" in line and "GET" in line for line in lines)
+
+
 async def test_the_log_line_of_an_upload_tells_no_time(client, capsys):
     await client.put("/v1/datasets/ds_a/data", content=b"x")
     await client.get("/kept")

@@ -122,7 +122,16 @@ def test_the_doctor_finds_a_new_installation_healthy(postern: Postern):
     postern("migrate")
     healthy = postern("doctor")
     assert healthy.code == 0, healthy.out + healthy.err
-    for what in ("clock", "entropy", "data directory", "database", "migrations", "redis", "POSTERN_DATABASE_URL"):
+    for what in (
+        "clock",
+        "entropy",
+        "data directory",
+        "data key",
+        "database",
+        "migrations",
+        "redis",
+        "POSTERN_DATABASE_URL",
+    ):
         assert what in healthy.out
 
 

@@ -128,9 +128,23 @@ DEFECTS = (
     ),
     Defect(
         "order of effects: a release whose rows were read keeps its charge",
-        "app/services/releases/run_release.py",
+        "app/services/releases/end_release.py",
         "        if reserved is not None and read:\n",
         "        if reserved is not None and read and False:\n",
         ("tests/services/test_release_life.py",),
+    ),
+    Defect(
+        "clock: a release ends at a moment that follows from public numbers",
+        "app/services/releases/public_moment.py",
+        "        return self._slots.started_us + slot_us\n",
+        "        return self._slots.started_us + elapsed_us\n",
+        ("tests/services/test_public_moments.py",),
+    ),
+    Defect(
+        "clock: rows that do not count are not there when a release reads",
+        "app/sources/kept_rows.py",
+        "counted_rows(connection, scan, self.unit, self.choice_key, cells)",
+        "counted_rows(connection, scan, PrivacyUnit(), self.choice_key, cells)",
+        ("tests/sources/test_kept_rows.py", "tests/services/test_real_clock.py"),
     ),
 )

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from app.core.privacy import ORDERS
+from app.services.reading.moment_line import moment_line
 from app.services.reading.read_card import build_card, read_card
 from app.services.releases.stored_release import cost_from_json
 from app.storage import datasets
+from app.storage.datasets import Dataset
 from tests.conftest import POSTGRES_DEEP
 from tests.services.family_world import COLUMNS, EXPONENTIAL, LAPLACE, POISSON, family_rows
 from tests.services.world import World
@@ -154,3 +156,23 @@ async def test_noise_on_many_numbers_is_not_called_one(world: World):
     assert cost.total.slack_delta == 0
     assert all("slack" not in each["assumption"] for each in card["lines"])
     assert all(" inf" not in each["text"] for each in card["lines"])
+
+
+@pytest.mark.parametrize(
+    ("source", "unit", "value", "word"),
+    [
+        ({"kind": "upload"}, {"column": "who", "max_rows": 3}, "public", "the rows a person may own"),
+        ({"kind": "file", "path": "a"}, None, "public", "may depend on the data"),
+        ({"kind": "file", "path": "a", "rows_max": 70}, {"column": "who", "max_rows": 3}, "public", "limit of 70 rows"),
+        ({"kind": "file", "path": "a"}, {"column": "who", "max_rows": 3}, "depends on rows", "WARNING"),
+    ],
+    ids=["upload", "file of one row a person", "file with a limit", "file without"],
+)
+def test_the_card_says_what_the_moment_of_publication_follows_from(
+    source: dict[str, Any], unit: dict[str, Any] | None, value: str, word: str
+):
+    dataset = Dataset("ds_a", "an_a", "a", {"cured": {"type": "binary"}}, unit, source, 10, 1.0, 1e-6, 0)
+    found = moment_line(dataset)
+    assert found["value"] == value
+    assert word in found["text"]
+    assert ("card does not cover it" in found["text"]) == (value != "public")

@@ -16,7 +16,7 @@ from app.core.statistics.sums import StatisticRequest
 from app.errors import DataMissing, UnsupportedFormat
 from app.sources.data_key import DataKey
 from app.sources.formats import sniff
-from app.sources.kept_rows import keep_rows
+from app.sources.kept_rows import check_and_keep
 from app.sources.row_statistics import compute
 from app.sources.sealed_files import CHUNK_BYTES, HEADER_BYTES, is_sealed, opens_with, seal, unseal
 from app.sources.source_spec import SourceSpec
@@ -42,7 +42,7 @@ def table(size: int = 500, people: int = 90, seed: int = 3) -> dict[str, list[An
 
 def kept(reader: Reader, path: Path, unit: PrivacyUnit = UNIT, key: DataKey = KEY) -> str:
     with reader.store.begin("ds_a", limited=False) as upload:
-        keep_rows(path, sniff(path), reader.columns, unit, upload, key, SALT, uploads=reader.store)
+        check_and_keep(path, sniff(path), reader.columns, unit, None, upload, key, SALT, uploads=reader.store)
         return upload.finish()
 
 
@@ -101,7 +101,7 @@ def test_another_upload_of_the_same_rows_chooses_again(reader: Reader):
     for place in range(5):
         with reader.store.begin("ds_a", limited=False) as upload:
             salt = bytes([place]) * 16
-            keep_rows(path, "csv", reader.columns, UNIT, upload, KEY, salt, uploads=reader.store)
+            check_and_keep(path, "csv", reader.columns, UNIT, None, upload, KEY, salt, uploads=reader.store)
             name = upload.finish()
         totals.add(source_of(reader, name).statistic(StatisticRequest("cured"), UNUSED).total)
     assert len(totals) > 1

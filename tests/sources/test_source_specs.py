@@ -8,7 +8,7 @@ import pytest
 
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics.sums import StatisticRequest
-from app.errors import DataMissing, InvalidSchema, Unavailable, UnsupportedFormat
+from app.errors import DataMissing, InvalidInput, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.source_spec import SourceSpec, parse_source
 from app.sources.sources import SOURCES, RowSource, SourceContext, open_source
 from app.sources.uploads import UploadStore
@@ -56,6 +56,10 @@ def test_default_is_an_upload_that_is_not_retained() -> None:
         {"kind": "upload", "path": "x"},
         {"kind": "file"},
         {"kind": "file", "path": "trial.csv", "retain": False},
+        {"kind": "file", "path": "trial.csv", "rows_max": 0},
+        {"kind": "file", "path": "trial.csv", "rows_max": None},
+        {"kind": "file", "path": "trial.csv", "rows_max": 2.5},
+        {"kind": "upload", "rows_max": 5},
     ],
 )
 def test_anything_else_is_refused(root: Path, spec: object) -> None:
@@ -173,3 +177,18 @@ def test_data_directory_that_reads_as_a_pattern_is_refused(tmp_path: Path, colum
         name = upload.finish()
     with pytest.raises(Unavailable):
         open_source(SourceSpec("upload"), SourceContext(columns, PrivacyUnit(), store, name)).validate(None)
+
+
+def test_a_file_with_more_rows_than_it_declares_is_refused_and_one_that_grew_is_not_read(
+    root: Path, context: SourceContext
+) -> None:
+    def source(rows_max: int) -> RowSource:
+        return open_source(parse_source({"kind": "file", "path": "trial.csv", "rows_max": rows_max}, [root]), context)
+
+    assert source(3).validate(None).rows == 3
+    assert source(3).statistic(CURED, KEY).rows == 3
+    with pytest.raises(InvalidInput, match="rows_max"):
+        source(2).validate(None)
+    with pytest.raises(DataMissing, match="rows_max"):
+        source(2).statistic(CURED, KEY)
+    assert parse_source({"kind": "file", "path": "trial.csv", "rows_max": 9}, [root]).as_json()["rows_max"] == 9

@@ -16,9 +16,9 @@ from app.services.runtime.failpoints import chunks_through, failpoint
 from app.services.runtime.runtime import Runtime
 from app.services.views import UploadView
 from app.sources.data_key import SALT_BYTES
-from app.sources.duckdb_rows import UploadReport, validate
+from app.sources.duckdb_rows import UploadReport
 from app.sources.formats import decide_format, format_of_content_type
-from app.sources.kept_rows import keep_rows
+from app.sources.kept_rows import check_and_keep
 from app.sources.uploads import PartialUpload
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
@@ -66,8 +66,7 @@ def _check_and_keep(
     """What was sent is gone when this returns, whatever comes after. Blocking."""
     columns, unit = dataset_columns(dataset), dataset_unit(dataset)
     file_format = decide_format(content_type, sent.path)
-    report = validate(sent.path, file_format, columns, unit, dataset.n, uploads=runtime.uploads)
     key, salt = runtime.data_key(), runtime.random_bytes(SALT_BYTES)
-    keep_rows(sent.path, file_format, columns, unit, kept, key, salt, uploads=runtime.uploads)
+    report = check_and_keep(sent.path, file_format, columns, unit, dataset.n, kept, key, salt, uploads=runtime.uploads)
     sent.abort()
     return report

@@ -15,7 +15,7 @@ from app.core.schema import Column, PrivacyUnit, parse_columns
 from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.services.runtime.runtime import Runtime
 from app.sources.data_key import SALT_BYTES, DataKey
-from app.sources.kept_rows import keep_rows
+from app.sources.kept_rows import check_and_keep
 from app.sources.sources import SourceContext, UploadedRows
 from app.sources.uploads import UploadStore
 from app.storage.installation import PACE, get_measurement, keep_first_measurement
@@ -57,7 +57,7 @@ def _reading(uploads: UploadStore, random_bytes: Callable[[int], bytes]) -> floa
     with uploads.begin("pace") as sent, uploads.begin("pace") as kept:
         sent.write(f"a,b\n{rows}".encode())
         salt = random_bytes(SALT_BYTES)
-        keep_rows(sent.path, "csv", _COLUMNS, PrivacyUnit(), kept, key, salt, uploads=uploads)
+        check_and_keep(sent.path, "csv", _COLUMNS, PrivacyUnit(), None, kept, key, salt, uploads=uploads)
         context = SourceContext(_COLUMNS, PrivacyUnit(), uploads, data_key=lambda: key)
         source = UploadedRows(lambda: kept.path, context)
         return _median_of(lambda: source.statistic(StatisticRequest("a"), b"not needed here."))

@@ -69,7 +69,11 @@ async def _run(runtime: Runtime, release: Release, token: str) -> None:
         at_us = await _end(runtime, _moment(runtime, release))
         await give_up(runtime, release, token, read=read, reason="too many attempts", at_us=at_us)
     else:
-        await _attempt(runtime, release, token)
+        try:
+            await _attempt(runtime, release, token)
+        except asyncio.CancelledError:  # told to stop, perhaps while it was held
+            await _give_back(runtime, release, token)
+            raise
     await _wipe(runtime, release)
 
 
@@ -90,9 +94,6 @@ async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
         await give_up(runtime, release, token, read=read, reason=reason, at_us=await _end(runtime, moment))
     except Unavailable:
         await _end(runtime, moment)
-        await _give_back(runtime, release, token)
-        raise
-    except asyncio.CancelledError:
         await _give_back(runtime, release, token)
         raise
     except (LeaseLost, IntegrityFailure):
