@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from app.cli.recost_table import recost_table
+from app.ledger.recost import Recost
 from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head
 from app.services.runtime.runtime import Runtime
 from app.services.seed_demo import seed_demo
@@ -88,6 +90,35 @@ def test_charges_are_computed_again_from_an_export(installation: Settings, poste
     counts = answer(postern("ledger", "recost", "--offline", str(path), POSTERN_DATA_DIR=None))["counts"]
     assert counts == answer(postern("ledger", "recost"))["counts"]
     assert (counts["exact"], counts["under_charged"], counts["not_recomputable"]) == (2, 0, 0)
+
+
+def test_charges_are_shown_as_a_table_and_lowering_nothing_writes_nothing(
+    installation: Settings, postern: Postern
+) -> None:
+    lines = answer(postern("ledger", "recost", "--json"))["lines"]
+    assert {line["law"] for line in lines} == {2}
+    table = postern("ledger", "recost", "--table")
+    assert table.code == 0
+    assert "charged ε" in table.out.splitlines()[0]
+    assert table.out.rstrip().endswith("2 as charged.")
+    account, head = lines[0]["account"], answer(postern("ledger", "head"))
+    refused = postern("ledger", "recost", "--apply", account, "--reason", "no")
+    assert (refused.code, "reason" in refused.err) == (1, True)
+    applied = answer(postern("ledger", "recost", "--apply", account, "--reason", "nothing to gain, as it turns out"))
+    assert applied == {"account": account, "lowered": [], "act": None}
+    assert answer(postern("ledger", "head")) == head
+    assert postern("ledger", "recost", "--offline", "-", "--apply", account).code == 2
+
+
+def test_a_table_says_in_words_what_is_cheaper_and_what_is_wrong() -> None:
+    facts: dict[str, Any] = {"sequence": 3, "account": "ds_a", "kind": "reserve", "release": "rel_1", "law": 1}
+    facts |= {"delta": 1e-6, "charged_pure_nano": 5 * 10**9, "computed_pure_nano": None}
+    cheaper = Recost(**facts, outcome="over_charged", charged_epsilon=6.5, computed_epsilon=5.25)
+    wrong = Recost(**facts, outcome="under_charged", charged_epsilon=1.0, computed_epsilon=None)
+    told = recost_table({"over_charged": 1, "under_charged": 1}, [cheaper, wrong])
+    assert "6.5000     5.2500  1.2500  1e-06  5.0000     none      cheaper now" in told
+    assert "TOO LITTLE WAS CHARGED" in told
+    assert "Nothing was refunded." in told
 
 
 def test_a_rollback_is_explained_accepted_and_recorded(installation: Settings, postern: Postern) -> None:

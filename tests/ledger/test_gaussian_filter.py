@@ -1,6 +1,9 @@
 """The filter for Gaussian noise only: against the exact law of the noise, and against people who choose after seeing."""
 
+import json
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +25,13 @@ from app.core.privacy.gaussian import (
 from app.errors import BudgetExhausted
 from app.ledger.account import Account, admits, charge, open_account, refund, with_cap
 from app.ledger.amounts import Amounts, amounts_of
-from app.ledger.filters import GAUSSIAN
+from app.ledger.entry import Entry, Head
+from app.ledger.filters import GAUSSIAN, Regime
+from app.ledger.hash_chain import GENESIS, digest_of, seal
+from app.ledger.posting import open_posting, reserve_posting, void_posting
+from app.ledger.verification import Verifier
 
+WHO: dict[str, Any] = {"actor": "an_steward", "reason": "test", "at_us": 7}
 BUDGETS = [(1.0, 1e-6), (0.1, 1e-9), (3.0, 1e-6), (0.7, 1e-5), (20.0, 1e-3), (0.01, 1e-6)]
 
 
@@ -199,3 +207,65 @@ def test_a_pure_epsilon_is_gdp_by_the_corner_of_its_errors() -> None:
         assert normal[-1] == pytest.approx(private[-1], rel=1e-5)
     assert gdp_mu_of_pure(0.0) == 0
     assert 0 < KAPPA < 1e-4
+
+
+def _lines() -> list[Entry]:
+    """An account whose first charge needed the Gaussian filter, voided, then one that fits the account's own order."""
+    account = open_account("ds_a", epsilon=1.0, delta=1e-6)
+    postings = [open_posting(account, **WHO)]
+    full = gaussian(largest_gaussian_rho(1.0, 1e-6))
+    postings.append(reserve_posting(account, "rel_1", full, event="{}", gaussian=True, **WHO))
+    postings.append(void_posting(postings[-1].account, "rel_1", full, **WHO))
+    postings.append(reserve_posting(postings[-1].account, "rel_2", full, event="{}", gaussian=True, **WHO))
+    head, lines = GENESIS, []
+    for posting in postings:
+        lines.append(seal(posting, head))
+        head = Head(lines[-1].sequence, lines[-1].digest)
+    return lines
+
+
+def _verdict(lines: list[Entry]) -> tuple[str | None, int | None, Regime | None]:
+    verifier, head = Verifier(), GENESIS
+    for entry in lines:
+        linked = replace(entry, previous=head.digest)
+        linked = replace(linked, digest=digest_of(linked))
+        head = Head(linked.sequence, linked.digest)
+        verifier.feed(linked)
+    found = verifier.result()
+    return found.reason, found.first_bad, verifier.accounts()["ds_a"].regime
+
+
+def test_lines_name_the_filter_and_a_replay_finds_it() -> None:
+    lines = _lines()
+    assert [json.loads(line.event).get("filter") for line in lines] == [None, GAUSSIAN, None, GAUSSIAN]
+    assert _verdict(lines) == (None, None, GAUSSIAN)
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ("{}", "overdrawn"),
+        ('{"filter":64.0}', "overdrawn"),
+        ('{"filter":63.0}', "malformed_event"),
+        ('{"filter":[]}', "malformed_event"),
+    ],
+)
+def test_a_line_under_another_filter_than_admitted_it_is_a_fault(event: str, reason: str) -> None:
+    lines = _lines()
+    assert _verdict([*lines[:3], replace(lines[3], event=event)])[:2] == (reason, 4)
+
+
+def test_a_second_charge_that_names_another_filter_is_a_fault() -> None:
+    lines = _lines()
+    more = gaussian(1e-9)
+    third = replace(lines[3], sequence=5, release="rel_3", amounts=more, totals=lines[3].totals.plus(more), event="{}")
+    assert _verdict([*lines, third])[:2] == ("wrong_filter", 5)
+
+
+def test_an_account_opened_by_an_earlier_version_without_delta_still_verifies() -> None:
+    old = replace(open_account("ds_a", epsilon=1.0, delta=0.0), order=None)
+    line = seal(open_posting(old, **WHO), GENESIS)
+    assert json.loads(line.event)["order"] is None
+    verifier = Verifier()
+    assert verifier.feed(line)
+    assert verifier.accounts()["ds_a"].order is None

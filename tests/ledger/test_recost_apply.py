@@ -168,10 +168,14 @@ async def forged(runtime: Runtime, dataset: str, forge: Any) -> str | None:
 
 
 FORGERIES: dict[str, Any] = {
-    "below the cost": lambda entry: replace(entry, amounts=replace(entry.amounts, pure_nano=entry.amounts.pure_nano * 3 // 2)),
+    "below the cost": lambda entry: replace(
+        entry, amounts=replace(entry.amounts, pure_nano=entry.amounts.pure_nano * 3 // 2)
+    ),
     "one order below the cost": lambda entry: replace(
         entry,
-        amounts=replace(entry.amounts, curve_nano=(*entry.amounts.curve_nano[:-1], entry.amounts.curve_nano[-1] * 3 // 2)),
+        amounts=replace(
+            entry.amounts, curve_nano=(*entry.amounts.curve_nano[:-1], entry.amounts.curve_nano[-1] * 3 // 2)
+        ),
     ),
     "another release": lambda entry: replace(entry, release="rel_other"),
     "upwards": lambda entry: replace(entry, amounts=entry.amounts.negated()),

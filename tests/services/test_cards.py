@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.privacy import ORDERS
+from app.ledger.account import with_cap
 from app.services.reading.moment_line import moment_line
 from app.services.reading.read_card import build_card, read_card
 from app.services.releases.stored_release import cost_from_json
@@ -18,8 +19,8 @@ from tests.services.world import World
 BAPS = {"kind": "baps", "samples": 10, "temperature": 0.05}
 POINT = {"kind": "map", "epsilon": 2.0}
 LINES = [
-    "approximate", "pure", "renyi", "papers_lipschitz", "robustness", "distinguishability", "inferential",
-    "min_entropy_leakage_bits", "min_entropy_leakage_bits_any_record", "collusion", "budget",
+    "approximate", "pure", "renyi", "zcdp_rho", "gdp_mu", "papers_lipschitz", "robustness", "distinguishability",
+    "inferential", "min_entropy_leakage_bits", "min_entropy_leakage_bits_any_record", "collusion", "budget",
     "moment",
 ]  # fmt: skip
 
@@ -49,7 +50,30 @@ async def test_every_line_names_its_basis_its_assumption_and_a_sentence(world: W
     assert line(card, "pure")["value"] == cost.total.pure
     assert line(card, "renyi")["value"] == [[a, d] for a, d in zip(ORDERS, cost.total.curve, strict=True)]
     assert line(card, "papers_lipschitz")["value"] == cost.papers_pure
+    assert (
+        line(card, "zcdp_rho")["value"]
+        == card["zcdp_rho"]
+        >= max(bound / order for order, bound in zip(ORDERS, cost.total.curve, strict=True))
+    )
+    assert line(card, "gdp_mu")["value"] == card["gdp_mu"] > 0
     assert not card["vacuous"]
+
+
+@POSTGRES_DEEP
+async def test_a_cap_below_what_is_spent_is_not_shown_as_what_holds(world: World):
+    dataset = await world.dataset(columns=COLUMNS, data=family_rows())
+    release = await world.release(await world.published(dataset, model=POISSON, mechanism=BAPS))
+    async with world.runtime.database.read() as connection:
+        stored = await datasets.get_dataset(connection, dataset)
+    assert stored is not None
+    account = with_cap(await world.account(dataset), epsilon=0.001, delta=1e-6)
+    shown = line(build_card(release, stored, 20.0, account), "budget")
+    assert 0.001 < shown["value"]["epsilon"] < 20
+    assert "promises nothing" in shown["text"]
+    assert (
+        "promises nothing"
+        not in line(build_card(release, stored, 20.0, await world.account(dataset)), "budget")["text"]
+    )
 
 
 @POSTGRES_DEEP
@@ -111,6 +135,13 @@ DRAWN = {"kind": "baps", "samples": 2, "temperature": 0.01}
 PERTURBED = {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}
 
 
+async def test_gaussian_noise_has_the_rho_and_the_mu_of_its_own_law(world: World):
+    card, cost = await measured_card(world, MEAN, PERTURBED)
+    assert card["zcdp_rho"] == pytest.approx(cost.once.curve[0] / ORDERS[0], rel=1e-9)
+    assert card["gdp_mu"] == pytest.approx(math.sqrt(2 * card["zcdp_rho"]), rel=1e-3)
+    assert card["gdp_mu"] > math.sqrt(2 * card["zcdp_rho"])
+
+
 async def measured_card(world: World, model: dict[str, Any], mechanism: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     data = b"age,score,sick\n" + b"".join(b"%d,%d,%d\n" % (i % 90, i % 19, i % 2) for i in range(900))
     budget = {"epsilon": 20.0, "delta": 1e-5, "slack_delta": 1e-6}
@@ -125,6 +156,7 @@ async def measured_card(world: World, model: dict[str, Any], mechanism: dict[str
 async def test_draws_of_an_inexact_sampler_name_its_slack_wherever_it_matters(world: World, model: dict[str, Any]):
     card, cost = await measured_card(world, model, DRAWN)
     assert cost.total.slack_delta > 0
+    assert (card["zcdp_rho"], card["gdp_mu"]) == (None, None)
     for name in WITH_SLACK:
         assert f"a probability of {cost.total.slack_delta:.3g}" in line(card, name)["assumption"], name
         assert "certified given the sampler's declared allowance" in line(card, name)["assumption"], name

@@ -71,7 +71,7 @@ async def test_a_release_that_waited_through_an_update_is_drawn_by_its_own_law(w
     assert (stored_law(release), mechanism.law) == (1, 1)
     assert await run_next_release(world.runtime)
     assert (await world.release("rel_old")).status == "published"
-    recoster, (line,) = await recost_ledger(world.runtime)
+    _, (line,) = await recost_ledger(world.runtime)
     assert (line.law, line.outcome) == (1, "exact")
     assert await world.verified()
 

@@ -89,6 +89,7 @@ class LaplaceFields:
 
     samples: int
     epsilon: float
+    law: int = CURRENT_LAW
     kind: ClassVar[str] = "laplace"
     budget_epsilon_max: ClassVar[float] = math.inf
 

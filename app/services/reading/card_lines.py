@@ -36,7 +36,9 @@ class CardFacts:
     delta: float
     people: int
     unit_rows: int
-    budget_epsilon: float
+    budget_epsilon: float | None
+    """What holds for all releases together: the cap, or more where that was lowered below what is spent."""
+    cap_epsilon: float
 
     @property
     def words(self) -> CardWords:
@@ -222,12 +224,21 @@ def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
 
 
 def _budget(facts: CardFacts) -> dict[str, Any]:
-    value = {"epsilon": facts.budget_epsilon, "delta": facts.delta}
+    holds = facts.budget_epsilon
+    value = {"epsilon": holds, "delta": facts.delta}
     assumption = f"{REPLACE_ONE}; releases chosen one after the other, each after seeing the last"
-    text = (
-        "The figures above are those of this release. All releases of this dataset together, past and future, are kept within "
-        f"ε = {facts.budget_epsilon:g} at δ = {facts.delta:g}: a factor {_factor(facts.budget_epsilon)}."
+    together = (
+        "The figures above are those of this release. All releases of this dataset together, past and future, are kept "
     )
+    if holds is None:
+        text = f"{together}within nothing finite at δ = {facts.delta:g}: that δ was lowered after more of it was used."
+    else:
+        text = f"{together}within ε = {holds:g} at δ = {facts.delta:g}: a factor {_factor(holds)}."
+    if holds != facts.cap_epsilon:
+        text += (
+            f" The cap, ε = {facts.cap_epsilon:g}, was lowered below what had been spent: it admits nothing more, and promises "
+            "nothing."
+        )
     return _line("budget", value, "certified", assumption, text)
 
 

@@ -7,14 +7,16 @@ from typing import Any
 from app.core.kinds.plan_figures import finite
 from app.core.privacy.concentrated import certified_gdp_mu, zcdp_rho
 from app.errors import IntegrityFailure
+from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
+from app.services.budgets import guarantee_epsilon
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
 from app.services.reading.moment_line import moment_line
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
-from app.storage import datasets
+from app.storage import accounts, datasets
 from app.storage.datasets import Dataset
 from app.storage.releases import Release
 
@@ -36,18 +38,28 @@ async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: st
     async with runtime.database.read() as connection:
         release = await find_release(connection, principal, release_id)
         dataset = await datasets.get_dataset(connection, release.dataset_id)
-    if dataset is None:
+        account = await accounts.get_account(connection, account_id(release.dataset_id))
+    if dataset is None or account is None:
         raise IntegrityFailure("a release without its dataset")
-    return build_card(release, dataset, runtime.settings.epsilon_max)
+    return build_card(release, dataset, runtime.settings.epsilon_max, account)
 
 
-def build_card(release: Release, dataset: Dataset, epsilon_max: float) -> dict[str, Any]:
-    """A forced, vacuous guarantee says so in its first line."""
+def build_card(
+    release: Release, dataset: Dataset, epsilon_max: float, account: Account | None = None
+) -> dict[str, Any]:
+    """A forced, vacuous guarantee says so in its first line. `account`: the dataset's, for what all releases together cost,
+    which no figure of the digest is about."""
     cost = cost_from_json(release.cost)
     epsilon, order = cost.total.best_order(dataset.delta)
     vacuous = not epsilon <= epsilon_max
     facts = CardFacts(
-        stored_model(release, dataset), cost, dataset.delta, release.n, release.unit_rows, dataset.epsilon
+        model=stored_model(release, dataset),
+        cost=cost,
+        delta=dataset.delta,
+        people=release.n,
+        unit_rows=release.unit_rows,
+        budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
+        cap_epsilon=dataset.epsilon if account is None else account.epsilon,
     )
     lines = [*(line(facts) for line in LINES), moment_line(dataset)]
     card = {

@@ -12,7 +12,7 @@ by as much as the lowest cell needs, which keeps it. Both are post-processing.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from app.core.kinds.mechanism_fields import (
+    CURRENT_LAW,
     FREE_SAMPLES,
     Epsilon,
     MechanismSpec,
@@ -35,7 +36,7 @@ from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, moved_cost, noise_scale
 from app.core.privacy.cost import ZERO_COST
-from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.counts import ExactCounts
 from app.errors import InvalidMechanism, InvalidModel
 
@@ -60,12 +61,13 @@ class FourierMechanism(MechanismSpec):
 
 @dataclass(frozen=True, slots=True)
 class NetworkFourier(DrawsFromNoisyCounts):
-    """Pure ε; neighbours replace one person's rows."""
+    """Pure ε; neighbours replace one person's rows. Law 1 could cost a unit of 10⁻⁹ more than a budget of ε holds."""
 
     samples: int
     epsilon: float
     t: float = 1.0
     truncate: bool = False
+    law: int = CURRENT_LAW
     kind: ClassVar[str] = "fourier"
     budget_epsilon_max: ClassVar[float] = math.inf
 
@@ -85,7 +87,7 @@ class NetworkFourier(DrawsFromNoisyCounts):
         }
 
     def with_samples(self, samples: int) -> "NetworkFourier":
-        return NetworkFourier(samples, self.epsilon, self.t, self.truncate)
+        return replace(self, samples=samples)
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         total, largest = sensitivity(model, unit_rows)
@@ -103,7 +105,8 @@ class NetworkFourier(DrawsFromNoisyCounts):
         )
 
     def scale(self, model: NetworkModel, unit_rows: int) -> float:
-        return noise_scale(sensitivity(model, unit_rows)[0], self.epsilon)
+        epsilon = self.epsilon if self.law == 1 else chargeable(self.epsilon)
+        return noise_scale(sensitivity(model, unit_rows)[0], epsilon)
 
     def raised(self, model: NetworkModel, unit_rows: int) -> int:
         """c: what is added to the number of rows so that no table is negative, 1 − e^{−t} of the time."""

@@ -20,7 +20,7 @@ from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, noise_seconds
 from app.core.privacy.cost import ZERO_COST
-from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.counts import ExactCounts
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ class DrawsFromNoisyCounts(ABC):
 
 @dataclass(frozen=True, slots=True)
 class NetworkLaplace(LaplaceFields, DrawsFromNoisyCounts):
-    """Pure ε; neighbours replace one person's rows."""
+    """Pure ε; neighbours replace one person's rows. Law 1 could cost a unit of 10⁻⁹ more than a budget of ε holds."""
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         once = moved_cost(sensitivity(model, unit_rows), unit_rows, self.scale(model, unit_rows))
@@ -71,7 +71,8 @@ class NetworkLaplace(LaplaceFields, DrawsFromNoisyCounts):
         )
 
     def scale(self, model: NetworkModel, unit_rows: int) -> float:
-        return noise_scale(sensitivity(model, unit_rows), self.epsilon)
+        epsilon = self.epsilon if self.law == 1 else chargeable(self.epsilon)
+        return noise_scale(sensitivity(model, unit_rows), epsilon)
 
     def noisy_counts(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
