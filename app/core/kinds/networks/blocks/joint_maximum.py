@@ -1,6 +1,6 @@
-"""The largest value of a sum of tables over 0/1 variables, by eliminating one variable after another.
+"""The largest value of a sum of tables over variables of few values, by eliminating one variable after another.
 
-max over z ∈ {0,1}^V of Σ_j T_j(z restricted to the variables of T_j). Tables have one axis of length 2 a variable and a last
+max over z of Σ_j T_j(z restricted to the variables of T_j). Tables have one axis a variable, 0 and 1 for most, and a last
 axis of independent columns, each maximised on its own. Where joining all tables of a variable would need more than
 `WIDTH_MAX` variables, they are joined in groups and each group is maximised on its own (mini-buckets), which can only
 give more: the result is an upper bound, exact where nothing had to be split.
@@ -24,7 +24,8 @@ class Factor:
 
     def over(self, variables: tuple[int, ...]) -> Array:
         """The table with axes for all of `variables`, in that order (a sorted superset of its own)."""
-        shape = [2 if variable in self.variables else 1 for variable in variables]
+        own = dict(zip(self.variables, self.table.shape, strict=False))
+        shape = [own.get(variable, 1) for variable in variables]
         return self.table.reshape(*shape, self.table.shape[-1])
 
 
