@@ -24,15 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_cost import (
-    ADD,
     CURVE,
-    DIRECTIONS,
     DISTANCE,
     KL,
     PURE,
     RANGE,
-    REMOVE,
-    SWAP,
     BlockTerms,
     block_terms,
     family_figures,
@@ -43,35 +39,18 @@ from app.core.kinds.networks.blocks.block_cost import (
 from app.core.kinds.networks.blocks.block_grid import BlockShape
 from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
 from app.core.kinds.networks.model import NetworkModel
-from app.core.kinds.networks.several_rows import (
-    UNIT_ROWS_PLACED_MAX,
-    PlacedTerms,
-    by_totals,
-    common_totals,
-    placed_rows,
-    shared,
-)
-from app.core.kinds.networks.splits import FAILURE, LEAF, SUCCESS, Split, deepest
+from app.core.kinds.networks.one_row import NodeTerms, node_terms
+from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX, PlacedTerms, placed_rows
+from app.core.kinds.networks.shared_sides import NO_SIDES, SharedSides, shared_sides
+from app.core.kinds.networks.splits import deepest
 from app.core.privacy.cost import Cost
 
 Array = NDArray[np.float64]
-Rows = list[Array]
 
 DETAILED_SHAPES_MAX = 48
 """Different blocks whose costs are certified one by one, a tenth of a second each; any more are charged by their range. With
 several rows a person each has more moves to certify, and fewer are."""
-_SIDES = (SUCCESS, FAILURE)
 _ROUNDING = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTerms:
-    """Largest sums of figures along paths of one row: `moved` to another configuration at the same level, `moved_changed` at any
-    two levels, `changed` within one configuration."""
-
-    moved: Array
-    moved_changed: Array
-    changed: Array
 
 
 Terms = NodeTerms | PlacedTerms
@@ -141,8 +120,9 @@ def all_node_terms(
 
 def largest_figures(model: NetworkModel, terms: Sequence[Terms]) -> tuple[Array, Array, bool]:
     """(of a whole record, of one attribute of it, whether every set of changed nodes was visited)."""
-    factors = [_factor(model, i, terms[i]) for i in range(len(terms))]
-    largest = joint_maximum(factors, _width(max(factor.table.shape[0] for factor in factors)))
+    sides = shared_sides(model, terms)
+    factors = [_factor(model, i, terms[i], sides) for i in range(len(terms))]
+    largest = joint_maximum(factors)
     figures = np.maximum(largest.values, _uneven(terms))
     single = np.max([_one_attribute(model, i, terms) for i in range(len(terms))], axis=0)
     return figures * (1 + _ROUNDING), single * (1 + _ROUNDING), largest.exact
@@ -181,7 +161,7 @@ def range_units(model: NetworkModel) -> int:
     factors = []
     for i in range(len(model.network.nodes)):
         moves = 2.0 * deepest(model.node_splits(i))
-        factors.append(_factor(model, i, NodeTerms(*(np.full(1, moves) for _ in range(3)))))
+        factors.append(_factor(model, i, NodeTerms(*(np.full(1, moves) for _ in range(3))), NO_SIDES))
     return round(float(joint_maximum(factors).values[0]))
 
 
@@ -216,53 +196,42 @@ def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperat
     ]
 
 
-def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
-    """From the leaves up: the best continuation below either side of every split.
-
-    All figures have a first axis t, the observations there may be; what is removed and what is added share them.
-    """
-    length = common_totals(blocks)
-    none = np.zeros((length, blocks[0].rows.shape[1]))
-    remove, add, both, changed = ([none] * len(splits) for _ in range(4))
-
-    def below(found: Rows, at: int, side: int) -> Array:
-        child = splits[at].below[side]
-        return none if child == LEAF else found[child]
-
-    for at in range(len(splits) - 1, -1, -1):
-        figures = by_totals(blocks[at], length)
-        lost, gained, swap = ([figures[:, DIRECTIONS.index(d)] for d in kind] for kind in (REMOVE, ADD, SWAP))
-        remove[at] = np.maximum(*(lost[side] + below(remove, at, side) for side in _SIDES))
-        add[at] = np.maximum(*(gained[side] + below(add, at, side) for side in _SIDES))
-        both[at] = np.maximum(*(lost[side] + gained[side][::-1] + below(both, at, side) for side in _SIDES))
-        swaps = (swap[side] + shared(below(remove, at, side), below(add, at, 1 - side)) for side in _SIDES)
-        inside = (below(changed, at, side) for side in _SIDES)
-        changed[at] = np.maximum.reduce([*swaps, *inside])
-    moved_changed = (remove[0] + add[0][::-1]).max(axis=0)
-    return NodeTerms(moved=both[0].max(axis=0), moved_changed=moved_changed, changed=changed[0][-1])
-
-
-def _factor(model: NetworkModel, i: int, terms: Terms) -> Factor:
+def _factor(model: NetworkModel, i: int, terms: Terms, sides: SharedSides) -> Factor:
     """Axes: the node and its parents in increasing order, 1 where the value changes, or in how many pairs of rows."""
     own = model.network.parents(i)
     variables = tuple(sorted((i, *own)))
     if isinstance(terms, PlacedTerms):
         return _placed_factor(variables, variables.index(i), terms)
-    table = np.empty((2,) * len(variables) + terms.moved.shape)
+    if i in sides.nodes:
+        return Factor(variables, sides.root_table(i))
     mine = variables.index(i)
+    if not sides.nodes.keys() & set(own):
+        return Factor(variables, _changed_or_not(len(variables), mine, terms))
+    table = np.empty((*(sides.values(v) for v in variables), *terms.moved.shape))
+    for values in np.ndindex(*table.shape[:-1]):
+        parents = {v: value for v, value in zip(variables, values, strict=True) if v != i and value}
+        if parents:
+            table[values] = sides.moved(terms, parents, bool(values[mine]))
+        else:
+            table[values] = terms.changed if values[mine] else 0.0
+    return Factor(variables, table)
+
+
+def _changed_or_not(variables: int, mine: int, terms: NodeTerms) -> Array:
+    table = np.empty((2,) * variables + terms.moved.shape)
     np.moveaxis(table, mine, 0)[0] = terms.moved
     np.moveaxis(table, mine, 0)[1] = terms.moved_changed
-    still = [0] * len(variables)
+    still = [0] * variables
     table[tuple(still)] = 0.0
     still[mine] = 1
     table[tuple(still)] = terms.changed
-    return Factor(variables, table)
+    return table
 
 
 def _placed_factor(variables: tuple[int, ...], mine: int, terms: PlacedTerms) -> Factor:
     """From max to Σ of the parents' changed pairs have another configuration; of the others as many change as node i does."""
     size = len(terms.moving)
-    if len(variables) > _width(size):
+    if len(variables) * math.log2(size) > WIDTH_MAX:
         return Factor((), terms.moving.reshape(-1, terms.moving.shape[-1]).max(axis=0))
     table = np.empty((size,) * len(variables) + terms.moving.shape[-1:])
     for changed in np.ndindex(*table.shape[:-1]):
@@ -271,11 +240,6 @@ def _placed_factor(variables: tuple[int, ...], mine: int, terms: PlacedTerms) ->
         rows = [terms.moving[moving, min(changed[mine], size - 1 - moving)] for moving in range(least, most + 1)]
         table[changed] = np.max(rows, axis=0)
     return Factor(variables, table)
-
-
-def _width(values: int) -> int:
-    """How many variables of so many values make a table as large as `WIDTH_MAX` of two."""
-    return max(1, int(WIDTH_MAX / math.log2(values)))
 
 
 def _one_attribute(model: NetworkModel, i: int, terms: Sequence[Terms]) -> Array:

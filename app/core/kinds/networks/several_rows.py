@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_cost import BlockTerms, moves
+from app.core.kinds.networks.one_row import by_totals, common_totals, shared
 from app.core.kinds.networks.splits import LEAF, Split
 
 Array = NDArray[np.float64]
@@ -56,27 +57,6 @@ def placed_rows(
     for _ in range(configurations - 1):
         spread = _joined(spread, within)
     return PlacedTerms(moving, spread[-1])
-
-
-def shared(first: Array, second: Array) -> Array:
-    """[t, …]: the largest sum of two figures whose totals are together at most t."""
-    best = first + second[:1]
-    for total in range(1, len(second)):
-        best[total:] = np.maximum(best[total:], first[: len(first) - total] + second[total])
-    return best
-
-
-def common_totals(blocks: Sequence[BlockTerms]) -> int:
-    """How long the first axis is: 1 unless all blocks that rows may miss are known by their totals."""
-    lengths = {len(block.by_total) for block in blocks if block.by_total is not None}
-    told = all(block.by_total is not None or block.every_row for block in blocks)
-    return lengths.pop() if told and len(lengths) == 1 else 1
-
-
-def by_totals(block: BlockTerms, length: int) -> Array:
-    """[t, move, column]."""
-    found = block.rows[None] if block.by_total is None or length == 1 else block.by_total
-    return np.broadcast_to(found, (length, *block.rows.shape))
 
 
 def _within(splits: Sequence[Split], blocks: Sequence[BlockTerms], unit_rows: int) -> Array:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from app.core.grids.bernoulli import bernoulli
 from app.core.grids.integer_table import UNIFORM_SHARE as MIXED_WITH
 from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid, tables
-from app.core.kinds.networks.blocks.block_suprema import bounded_suprema, enumerated_suprema, few_counts
+from app.core.kinds.networks.blocks.block_suprema import bounded_suprema, enumerated_suprema, few_counts, swap_figures
 from app.core.kinds.networks.blocks.mixed_pure import Counts, mixed_pure
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.posterior_cost import DrawCost, posterior_draw_cost
@@ -61,7 +61,7 @@ def moves(unit_rows: int) -> tuple[Direction, ...]:
 class BlockTerms:
     """`rows[i]` are the figures of `moves(unit_rows)[i]`; `by_total[t]`, where every pair of counts was visited, are those of
     at most t observations before the move: blocks of one node share the rows there are. In a block of `every_row` there
-    is nothing to share."""
+    is nothing to share, and for one row a person `by_success[s]` are the figures at s successes before."""
 
     rows: Array
     exact: bool
@@ -69,6 +69,7 @@ class BlockTerms:
     unit_rows: int = 1
     by_total: Array | None = None
     every_row: bool = False
+    by_success: Array | None = None
 
     def of(self, direction: Direction) -> Array:
         row: Array = self.rows[moves(self.unit_rows).index(direction)]
@@ -81,8 +82,14 @@ def block_terms(shape: BlockShape) -> BlockTerms:
     directions = moves(shape.unit_rows)
     asked, mirrored = up_to_mirror(shape, directions)
     order = [asked.index(mirrored.get(d, d)) for d in directions]
+    by_success = None
     if shape.full:
         exact, suprema = _family_suprema(grid, shape, asked)
+        if shape.unit_rows == 1 and few_counts(grid, shape.rows):
+            each = swap_figures(grid, shape.rows, SWAP)
+            by_success = np.zeros((shape.rows + 1, len(directions), COLUMNS))
+            for i, d in enumerate(SWAP):
+                by_success[:, directions.index(d)] = _figures(grid, shape, d, each[:, i])
     elif few_counts(grid, shape.rows):
         exact, suprema = True, enumerated_suprema(grid, shape.rows, asked)
     else:
@@ -92,7 +99,7 @@ def block_terms(shape: BlockShape) -> BlockTerms:
     if not (found >= 0).all() or not np.isfinite(found).all():
         raise NumericalFailure("the cost of a block came out undefined")
     by_total = found if len(found) > 1 else None
-    return BlockTerms(found[-1], exact, grid.size, shape.unit_rows, by_total, shape.full)
+    return BlockTerms(found[-1], exact, grid.size, shape.unit_rows, by_total, shape.full, by_success)
 
 
 def range_terms(shape: BlockShape) -> BlockTerms:

@@ -69,6 +69,19 @@ def enumerated_suprema(grid: BlockGrid, n: int, moves: Sequence[Direction]) -> A
     return np.asarray(np.maximum.accumulate(best, axis=0))
 
 
+def swap_figures(grid: BlockGrid, n: int, swaps: Sequence[Direction]) -> Array:
+    """[s, swap, KL, D_α …, pure] of s successes and n − s failures; 0 where there is nothing to swap."""
+    s = np.arange(n + 1.0)
+    p = tables(grid, s, n - s)
+    drawn = np.log((1 - UNIFORM_SHARE) * p + UNIFORM_SHARE / grid.size)
+    figures = np.zeros((n + 1, len(swaps), len(ORDERS) + 2))
+    for i, d in enumerate(swaps):
+        chosen = np.flatnonzero((s + d[0] >= 0) & (s + d[0] <= n))
+        pure = (drawn[chosen] - drawn[chosen + d[0]]).max(axis=1)
+        figures[chosen, i] = np.column_stack([Divergences(grid.change(d)).at(p[chosen]), pure])
+    return figures
+
+
 def bounded_suprema(grid: BlockGrid, shape: BlockShape, moves: Sequence[Direction]) -> Array:
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows)
     axes = list(dict.fromkeys(primitive(d)[0] for d in moves))

@@ -86,13 +86,18 @@ def _visited(shape: BlockShape, gain: float | None, figures: Callable[[Array, Ar
     place = {(s, f): i for i, (s, f) in enumerate(pairs.astype(np.int64).tolist())}
     directions = moves(shape.unit_rows)
     best = np.zeros((shape.rows + 1, len(directions), figures(drawn[:1], drawn[:1]).shape[1]))
+    by_success = np.zeros_like(best)
     for i, d in enumerate(directions):
         after = [
             (s + f, at, place[s + d[0], f + d[1]]) for (s, f), at in place.items() if (s + d[0], f + d[1]) in place
         ]
         if after:
             totals, first, second = np.array(after, dtype=np.int64).T
-            np.maximum.at(best[:, i], totals, figures(drawn[first], drawn[second]))
+            found = figures(drawn[first], drawn[second])
+            np.maximum.at(best[:, i], totals, found)
+            np.maximum.at(by_success[:, i], pairs[first, 0].astype(np.int64), found)
+    if shape.full and shape.unit_rows == 1:
+        return BlockTerms(by_success.max(axis=0), True, grid.size, 1, None, True, by_success)
     best = np.maximum.accumulate(best, axis=0)
     return BlockTerms(best[-1], True, grid.size, shape.unit_rows, None if shape.full else best, shape.full)
 
