@@ -1,7 +1,11 @@
 """What a block costs when drawn by the score of `map`: weights ∝ exp(g·p_k(v)), p the posterior, mixed with γ of the uniform.
 
   any n        log-weights of neighbours differ by g·(p_k(v) − p_k(v+d)) up to a constant, of range g·`gap`: the largest rise of a
-               point plus the largest fall. A bounded range ρ is pure ρ and D_α ≤ min(ρ, α·ρ²/8), and ranges add over blocks
+               point plus the largest fall. A bounded range ρ is pure ρ and D_α ≤ min(ρ, α·ρ²/8), and ranges add over blocks.
+               Rise and fall are found by branch and bound (`mixed_pure.py`), or bounded by the largest step Δ of b between
+               neighbouring points where tables are log-concave: d/du p_k(v+ud) = p_k·(b_k − E b), and with u = Σ_{j<k} p_j a
+               log-concave table has p_k·Σ_{j<k} (k−j)·p_j ≤ u·(u + p_k) ≤ 1 (the geometric one with the same p_k and u has its
+               mass furthest out, crossing it once); so p_k·|b_k − E b| ≤ Δ, from one side or the other
   few counts   every pair of tables as they are drawn, mixture included
 
 With ℓ = log P/Q and φ(x) = eˣ − 1 − x: KL = E_P φ(−ℓ), (α−1)·D_α = log(1 + E_P φ((α−1)ℓ) + (α−1)·KL), which loses no digits.
@@ -21,11 +25,12 @@ from app.core.kinds.networks.blocks.block_cost import (
     PURE,
     RANGE,
     BlockTerms,
+    Direction,
     block_terms,
     counts_before,
     moves,
 )
-from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockShape, block_grid, tables
+from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid, tables
 from app.core.kinds.networks.blocks.block_suprema import all_counts
 from app.core.kinds.networks.blocks.mixed_pure import largest_fall
 from app.core.numerics.remainder import phi
@@ -51,16 +56,26 @@ def gap_terms(shape: BlockShape) -> BlockTerms:
     if every_pair_is_visited(shape):
         return _visited(shape, None, _gaps)
     grid = block_grid(shape)
-    apart = block_terms(shape)
-    falls = {
-        d: largest_fall(grid, counts_before(grid, shape, d), grid.change(d), 1 / shape.temperature)
-        for d in moves(shape.unit_rows)
-    }
+    apart, falls = block_terms(shape), _falls(grid, shape)
     gaps = [
         min(falls[d] + falls[-d[0], -d[1]], 2 * float(apart.of(d)[DISTANCE])) * (1 + _RELATIVE)
         for d in moves(shape.unit_rows)
     ]
     return BlockTerms(np.array(gaps)[:, None], False, grid.size, shape.unit_rows, None, shape.full)
+
+
+def _falls(grid: BlockGrid, shape: BlockShape) -> dict[Direction, float]:
+    """The most one point's probability falls in every move."""
+    bends = min(float(-np.diff(part, 2).max()) for part in (grid.success, grid.failure))
+    concave = bends >= 0 and min(shape.alpha, shape.beta) >= 0.5
+    falls = {}
+    for d in moves(shape.unit_rows):
+        b = grid.change(d)
+        fall = float(np.abs(np.diff(b)).max()) if concave else 1.0
+        if shape.unit_rows == 1 or not concave:
+            fall = min(fall, largest_fall(grid, counts_before(grid, shape, d), b, 1 / shape.temperature))
+        falls[d] = fall
+    return falls
 
 
 def sharpened_pure(shape: BlockShape, gain: float) -> BlockTerms:
