@@ -23,20 +23,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import (
+from app.core.kinds.networks.blocks.block_cost import block_terms, family_figures, range_terms
+from app.core.kinds.networks.blocks.block_grid import BlockShape
+from app.core.kinds.networks.blocks.block_terms import (
     CURVE,
     DISTANCE,
     KL,
     PURE,
     RANGE,
     BlockTerms,
-    block_terms,
-    family_figures,
     moves,
     range_figures,
-    range_terms,
 )
-from app.core.kinds.networks.blocks.block_grid import BlockShape
 from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.one_row import NodeTerms, node_terms
@@ -180,10 +178,12 @@ def detailed_shapes(model: NetworkModel, people: int, unit_rows: int, temperatur
     return block_shapes(model, people * unit_rows, counted, temperature)
 
 
-def terms_of_shapes(shapes: list[BlockShape]) -> dict[BlockShape, BlockTerms]:
+def terms_of_shapes(
+    shapes: list[BlockShape], certified_by: Callable[[BlockShape], BlockTerms] = block_terms
+) -> dict[BlockShape, BlockTerms]:
     certified = max(4, DETAILED_SHAPES_MAX * len(moves(1)) // len(moves(shapes[0].unit_rows)))
     return {
-        shape: block_terms(shape) if place < certified else range_terms(shape) for place, shape in enumerate(shapes)
+        shape: certified_by(shape) if place < certified else range_terms(shape) for place, shape in enumerate(shapes)
     }
 
 

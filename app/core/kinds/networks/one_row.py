@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import ADD, DIRECTIONS, REMOVE, SWAP, BlockTerms
+from app.core.kinds.networks.blocks.block_terms import ADD, DIRECTIONS, REMOVE, SWAP, BlockTerms
 from app.core.kinds.networks.splits import FAILURE, LEAF, SUCCESS, Split
 
 Array = NDArray[np.float64]
@@ -30,8 +30,9 @@ class NodeTerms:
     leaving: Array | None = None
     entering: Array | None = None
     swapped: Array | None = None
-    """Where counts are few: [t, column] of a row removed from a configuration of at most t, and added to one; and, of a binary
-    node without parents, [side left, observations on it, column]."""
+    inside: Array | None = None
+    """Where counts are few: [t, column] of a row removed from a configuration of at most t, and added to one; and, of a node
+    without parents, [side of the first split that is left, observations on it, column], and changes within a side."""
 
 
 def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
@@ -57,12 +58,16 @@ def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTer
         inside = (below(changed, at, side) for side in _SIDES)
         changed[at] = np.maximum.reduce([*swaps, *inside])
     moved_changed = (remove[0] + add[0][::-1]).max(axis=0)
-    told = NodeTerms(moved=both[0].max(axis=0), moved_changed=moved_changed, changed=changed[0][-1])
     first = blocks[0].by_success
-    if len(splits) == 1 and first is not None:
-        leave_success, leave_failure = (first[:, DIRECTIONS.index(d)] for d in SWAP)
-        return replace(told, swapped=np.stack([leave_success, leave_failure[::-1]]))
-    return replace(told, leaving=remove[0], entering=add[0]) if length > 1 else told
+    if first is None or length not in (1, len(first)) or (len(splits) > 1 and length == 1):
+        told = NodeTerms(moved=both[0].max(axis=0), moved_changed=moved_changed, changed=changed[0][-1])
+        return replace(told, leaving=remove[0], entering=add[0]) if length > 1 else told
+    swapped = np.stack([first[:, DIRECTIONS.index(SWAP[SUCCESS])], first[::-1, DIRECTIONS.index(SWAP[FAILURE])]])
+    for side in _SIDES:
+        swapped[side] += below(remove, 0, side) + below(add, 0, 1 - side)[::-1]
+    inside = np.maximum(*(below(changed, 0, side)[-1] for side in _SIDES))
+    whole = np.maximum(swapped[:, 1:].max(axis=(0, 1)), inside)
+    return NodeTerms(whole, whole, whole, swapped=swapped, inside=inside if len(splits) > 1 else None)
 
 
 def shared(first: Array, second: Array) -> Array:

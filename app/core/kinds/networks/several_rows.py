@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import BlockTerms, moves
+from app.core.kinds.networks.blocks.block_terms import BlockTerms, moves
 from app.core.kinds.networks.one_row import by_totals, common_totals, shared
 from app.core.kinds.networks.splits import LEAF, Split
 

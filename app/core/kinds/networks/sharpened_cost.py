@@ -9,19 +9,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from app.core.kinds.networks.blocks.block_cost import CURVE, DISTANCE, KL, PURE, range_figures
-from app.core.kinds.networks.blocks.sharpened import (
-    every_pair_is_visited,
-    gap_terms,
-    sharpened_pure,
-    sharpened_terms,
-)
+from app.core.kinds.networks.blocks.block_cost import certified_terms
+from app.core.kinds.networks.blocks.block_grid import BlockShape
+from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE, range_figures
+from app.core.kinds.networks.blocks.sharpened import gap_terms, sharpened_pure, sharpened_terms
+from app.core.kinds.networks.blocks.visited import every_pair_is_visited
 from app.core.kinds.networks.cost import (
     DETAILED_SHAPES_MAX,
     all_node_terms,
     block_shapes,
     largest_figures,
-    record_cost,
     terms_of_shapes,
 )
 from app.core.kinds.networks.model import NetworkModel
@@ -74,13 +71,15 @@ def largest_gap(model: NetworkModel, people: int, unit_rows: int) -> float:
 def total_variation(model: NetworkModel, people: int, unit_rows: int) -> float:
     """Δ of law 1: the largest sum of total variation distances of the blocks one row touches, k times that for k rows, each of
     which may be the first of its block."""
-    if unit_rows == 1:
-        return record_cost(model, people, 1, 1.0).distance
-
-    shapes = [replace(shape, full=False) for shape in block_shapes(model, people * unit_rows, 1, 1.0)]
-    known = terms_of_shapes(list(dict.fromkeys(shapes)))
-    terms = all_node_terms(model, people * unit_rows, 1, 1.0, lambda shape: known[replace(shape, full=False)])
+    rows = people * unit_rows
+    shapes = [_as_in_law_1(shape, unit_rows) for shape in block_shapes(model, rows, 1, 1.0)]
+    known = terms_of_shapes(list(dict.fromkeys(shapes)), certified_terms)
+    terms = all_node_terms(model, rows, 1, 1.0, lambda shape: known[_as_in_law_1(shape, unit_rows)])
     return float(largest_figures(model, terms)[0][DISTANCE]) * unit_rows
+
+
+def _as_in_law_1(shape: BlockShape, unit_rows: int) -> BlockShape:
+    return shape if unit_rows == 1 else replace(shape, full=False)
 
 
 def _visited(model: NetworkModel, people: int, unit_rows: int) -> bool:

@@ -15,7 +15,6 @@ block is not always the worst (PRIVACY §4).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -24,82 +23,62 @@ from numpy.typing import NDArray
 from app.core.grids.bernoulli import bernoulli
 from app.core.grids.integer_table import UNIFORM_SHARE as MIXED_WITH
 from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid, tables
-from app.core.kinds.networks.blocks.block_suprema import bounded_suprema, enumerated_suprema, few_counts, swap_figures
+from app.core.kinds.networks.blocks.block_suprema import bounded_suprema, enumerated_suprema, few_counts
+from app.core.kinds.networks.blocks.block_terms import (
+    COLUMNS,
+    CURVE,
+    DISTANCE,
+    KL,
+    PURE,
+    RANGE,
+    SWAP,
+    BlockTerms,
+    Direction,
+    moves,
+    range_figures,
+)
 from app.core.kinds.networks.blocks.mixed_pure import Counts, mixed_pure
+from app.core.kinds.networks.blocks.visited import drawn_figures, every_pair_is_visited, least_before, visited_terms
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.posterior_cost import DrawCost, posterior_draw_cost
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
-Direction = tuple[int, int]
-
-REMOVE: tuple[Direction, Direction] = ((-1, 0), (0, -1))
-ADD: tuple[Direction, Direction] = ((1, 0), (0, 1))
-SWAP: tuple[Direction, Direction] = ((-1, 1), (1, -1))
-"""By the side (success, failure) an observation leaves or enters; a swap by the side it leaves."""
-DIRECTIONS = (*REMOVE, *ADD, *SWAP)
-
-KL, PURE, RANGE, DISTANCE = 0, len(ORDERS) + 1, len(ORDERS) + 2, len(ORDERS) + 3
-CURVE = slice(1, len(ORDERS) + 1)
-COLUMNS = len(ORDERS) + 4
-"""A row of figures: KL, every order, pure, range of b, total variation distance. All of them add over blocks."""
 
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-11
 _ORDERS = np.array(ORDERS)
 
 
-@lru_cache(maxsize=64)
-def moves(unit_rows: int) -> tuple[Direction, ...]:
-    """Every change of (s, f) that replacing up to `unit_rows` rows by as many others can make, but none."""
-    if unit_rows == 1:
-        return DIRECTIONS
-    steps = range(-unit_rows, unit_rows + 1)
-    return tuple((p, q) for p in steps for q in steps if (p, q) != (0, 0) and abs(p + q) <= unit_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockTerms:
-    """`rows[i]` are the figures of `moves(unit_rows)[i]`; `by_total[t]`, where every pair of counts was visited, are those of
-    at most t observations before the move: blocks of one node share the rows there are. In a block of `every_row` there
-    is nothing to share, and for one row a person `by_success[s]` are the figures at s successes before."""
-
-    rows: Array
-    exact: bool
-    grid_points: int
-    unit_rows: int = 1
-    by_total: Array | None = None
-    every_row: bool = False
-    by_success: Array | None = None
-
-    def of(self, direction: Direction) -> Array:
-        row: Array = self.rows[moves(self.unit_rows).index(direction)]
-        return row
+@lru_cache(maxsize=1024)
+def block_terms(shape: BlockShape) -> BlockTerms:
+    """Every pair of tables as drawn where they are few, else what is certified for all counts."""
+    if not every_pair_is_visited(shape):
+        return certified_terms(shape)
+    found = visited_terms(shape, drawn_figures)
+    grid = block_grid(shape)
+    reach = np.array([float(np.ptp(grid.change(d))) * (1 + _RELATIVE) for d in moves(shape.unit_rows)])
+    for rows in (found.rows, found.by_total, found.by_success):
+        if rows is not None:
+            rows[..., RANGE], rows[..., DISTANCE] = reach, np.tanh(reach / 4)
+    return found
 
 
 @lru_cache(maxsize=1024)
-def block_terms(shape: BlockShape) -> BlockTerms:
+def certified_terms(shape: BlockShape) -> BlockTerms:
     grid = block_grid(shape)
     directions = moves(shape.unit_rows)
     asked, mirrored = up_to_mirror(shape, directions)
     order = [asked.index(mirrored.get(d, d)) for d in directions]
-    by_success = None
     if shape.full:
-        exact, suprema = _family_suprema(grid, shape, asked)
-        if shape.unit_rows == 1 and few_counts(grid, shape.rows):
-            each = swap_figures(grid, shape.rows, SWAP)
-            by_success = np.zeros((shape.rows + 1, len(directions), COLUMNS))
-            for i, d in enumerate(SWAP):
-                by_success[:, directions.index(d)] = _figures(grid, shape, d, each[:, i])
-    elif few_counts(grid, shape.rows):
-        exact, suprema = True, enumerated_suprema(grid, shape.rows, asked)
+        exact, suprema = _family_suprema(shape, asked)
     else:
-        pure = [_mixed_pure(grid, shape, d) for d in asked]
-        exact, suprema = False, np.column_stack([bounded_suprema(grid, shape, asked), pure])[None]
-    found = np.stack([_figures(grid, shape, d, suprema[:, i]) for i, d in enumerate(asked)], axis=1)[:, order]
-    if not (found >= 0).all() or not np.isfinite(found).all():
+        exact = few_counts(grid, shape.rows)
+        suprema = enumerated_suprema(grid, shape.rows, asked) if exact else bounded_suprema(grid, shape, asked)
+        suprema = np.column_stack([suprema, [_mixed_pure(grid, shape, d) for d in asked]])
+    rows = np.stack([_figures(grid, shape, d, suprema[i]) for i, d in enumerate(asked)])[order]
+    if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
-    by_total = found if len(found) > 1 else None
-    return BlockTerms(found[-1], exact, grid.size, shape.unit_rows, by_total, shape.full, by_success)
+    return BlockTerms(rows, exact, grid.size, shape.unit_rows, None, shape.full)
 
 
 def range_terms(shape: BlockShape) -> BlockTerms:
@@ -108,14 +87,6 @@ def range_terms(shape: BlockShape) -> BlockTerms:
     directions = moves(shape.unit_rows)
     rows = np.stack([range_figures(odds * (abs(p) + abs(q))) for p, q in directions])
     return BlockTerms(rows, exact=False, grid_points=0, unit_rows=shape.unit_rows)
-
-
-def range_figures(reach: float) -> Array:
-    """Of any mechanism whose log-ratio between neighbours has this range."""
-    row = np.empty(COLUMNS)
-    row[KL], row[CURVE] = min(reach, reach**2 / 8), np.minimum(reach, _ORDERS * reach**2 / 8)
-    row[PURE], row[RANGE], row[DISTANCE] = reach, reach, math.tanh(reach / 4)
-    return row
 
 
 def up_to_mirror(
@@ -131,28 +102,22 @@ def up_to_mirror(
 
 
 def _figures(grid: BlockGrid, shape: BlockShape, d: Direction, suprema: Array) -> Array:
-    """From [t, KL, D_α …, pure], with what rounding may have lost and what the range bounds."""
+    """From [KL, D_α …, pure], with what rounding may have lost and what the range bounds."""
     reach = float(np.ptp(grid.change(d))) * (1 + _RELATIVE)
-    figures = np.minimum(suprema[:, :PURE] * (1 + _RELATIVE) + _ABSOLUTE * reach, reach)
+    figures = np.minimum(suprema[:PURE] * (1 + _RELATIVE) + _ABSOLUTE * reach, reach)
     figures = np.minimum(figures, np.concatenate([[1.0], _ORDERS]) * reach**2 / 8)
     unmixed = min(reach, _posterior_pure(grid, shape.rows, d) + _RELATIVE * reach)
-    pure = np.minimum(unmixed, suprema[:, PURE] * (1 + _RELATIVE) + _ABSOLUTE * reach)
-    rows = np.empty((len(suprema), COLUMNS))
-    rows[:, :PURE] = np.minimum(figures, pure[:, None])
-    rows[:, PURE], rows[:, RANGE] = pure, reach
-    kl = np.minimum(figures[:, KL], unmixed)
-    rows[:, DISTANCE] = np.minimum(np.sqrt(kl / 2), min(np.tanh(reach / 4), -np.expm1(-unmixed)))
-    return rows
+    row = np.empty(COLUMNS)
+    row[PURE], row[RANGE] = min(unmixed, suprema[PURE] * (1 + _RELATIVE)), reach
+    row[:PURE] = np.minimum(figures, row[PURE])
+    row[DISTANCE] = min(np.sqrt(min(figures[KL], unmixed) / 2), np.tanh(reach / 4), -np.expm1(-unmixed))
+    return row
 
 
-def _family_suprema(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> tuple[bool, Array]:
+def _family_suprema(shape: BlockShape, asked: Sequence[Direction]) -> tuple[bool, Array]:
     family = _family(shape)
-    few = few_counts(grid, shape.rows)
-    suprema = np.zeros((1, len(asked), PURE + 1))
-    for i, d in enumerate(asked):
-        if d in SWAP or shape.unit_rows > 1:
-            pure = min(family.cost.pure, _mixed_pure(grid, shape, d)) if few else family.cost.pure
-            suprema[0, i] = [family.kl_sup, *family.cost.curve, pure]
+    possible = np.array([d in SWAP or shape.unit_rows > 1 for d in asked])[:, None]
+    suprema = np.where(possible, [family.kl_sup, *family.cost.curve, family.cost.pure], 0.0)
     return family.method.startswith("exact"), suprema
 
 
@@ -183,9 +148,7 @@ def counts_before(grid: BlockGrid, shape: BlockShape, d: Direction) -> Counts:
     removed = max(0, -d[0]), max(0, -d[1])
     most = shape.rows - max(0, sum(d))
     if shape.full:
-        # The others have a row each, this person those removed, and one that stays where none is removed or none is added.
-        stays = int(max(d) <= 0 or min(d) >= 0)
-        ends = (removed[0], shape.least_rows - 1 + sum(removed) + stays), (most - removed[1], most)
+        ends = (removed[0], least_before(shape, d)), (most - removed[1], most)
         return Counts(grid.success - grid.failure, grid.failure, *ends, None, removed[1])
     return Counts(grid.success, grid.failure, removed, (most - removed[1], most - removed[0]), most)
 

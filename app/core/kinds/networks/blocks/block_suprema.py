@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, Divergences, tables
+from app.core.kinds.networks.blocks.block_grid import BlockGrid, BlockShape, Divergences, tables
 from app.core.kinds.networks.blocks.curvature import VarianceMap, plane_edges
 from app.core.privacy.cost import ORDERS
 
@@ -34,8 +34,11 @@ PATH = np.unique([-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, *(order - 1 for or
 
 def few_counts(grid: BlockGrid, rows: int) -> bool:
     """Whether every pair of counts can be visited, with sums that doubles hold."""
-    spread = float(np.ptp(grid.success - grid.failure))
-    return (rows + 1) * (rows + 2) // 2 * grid.size <= EXACT_WORK_MAX and rows * spread <= _UNDERFLOW
+    return (rows + 1) * (rows + 2) // 2 * grid.size <= EXACT_WORK_MAX and fits_in_doubles(grid, rows)
+
+
+def fits_in_doubles(grid: BlockGrid, rows: int) -> bool:
+    return rows * float(np.ptp(grid.success - grid.failure)) <= _UNDERFLOW
 
 
 def all_counts(rows: int) -> Array:
@@ -50,36 +53,15 @@ def allowed(s: Array, f: Array, d: Direction, n: int) -> NDArray[np.bool_]:
 
 
 def enumerated_suprema(grid: BlockGrid, n: int, moves: Sequence[Direction]) -> Array:
-    """[t, move, KL, D_α …, pure], each the largest over counts with s + f ≤ t before the move; pure of the mixed tables."""
+    """A row [KL, D_α …] for every move."""
     pairs = all_counts(n)
-    totals = pairs.sum(axis=1).astype(np.int64)
-    place = np.full((n + 1, n + 1), -1)
-    place[pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)] = np.arange(len(pairs))
     p = tables(grid, pairs[:, 0], pairs[:, 1])
-    drawn = np.log((1 - UNIFORM_SHARE) * p + UNIFORM_SHARE / grid.size)
-    best = np.zeros((n + 1, len(moves), len(ORDERS) + 2))
+    best = np.zeros((len(moves), len(ORDERS) + 1))
     for i, d in enumerate(moves):
-        chosen = np.flatnonzero(allowed(pairs[:, 0], pairs[:, 1], d, n))
-        if not len(chosen):
-            continue
-        s, f = (pairs[chosen] + d).astype(np.int64).T
-        pure = (drawn[chosen] - drawn[place[s, f]]).max(axis=1)
-        found = np.column_stack([Divergences(grid.change(d)).at(p[chosen]), pure])
-        np.maximum.at(best[:, i], totals[chosen], found)
-    return np.asarray(np.maximum.accumulate(best, axis=0))
-
-
-def swap_figures(grid: BlockGrid, n: int, swaps: Sequence[Direction]) -> Array:
-    """[s, swap, KL, D_α …, pure] of s successes and n − s failures; 0 where there is nothing to swap."""
-    s = np.arange(n + 1.0)
-    p = tables(grid, s, n - s)
-    drawn = np.log((1 - UNIFORM_SHARE) * p + UNIFORM_SHARE / grid.size)
-    figures = np.zeros((n + 1, len(swaps), len(ORDERS) + 2))
-    for i, d in enumerate(swaps):
-        chosen = np.flatnonzero((s + d[0] >= 0) & (s + d[0] <= n))
-        pure = (drawn[chosen] - drawn[chosen + d[0]]).max(axis=1)
-        figures[chosen, i] = np.column_stack([Divergences(grid.change(d)).at(p[chosen]), pure])
-    return figures
+        chosen = allowed(pairs[:, 0], pairs[:, 1], d, n)
+        if chosen.any():
+            best[i] = Divergences(grid.change(d)).at(p[chosen]).max(axis=0)
+    return best
 
 
 def bounded_suprema(grid: BlockGrid, shape: BlockShape, moves: Sequence[Direction]) -> Array:
