@@ -13,7 +13,7 @@ from app.storage.database_url import parse_database_url
 from app.storage.migrate import blocking_engine, migrations_folder, upgrade
 from tests.servers.postgres import PostgresServer
 
-BEFORE = "0005"
+BEFORE = "0006"
 ACT = (
     "INSERT INTO ledger_acts (number, kind, ledger_id, sequence, digest, actor, reason, at_us, key_id, signature)"
     " VALUES (1, 'adopted', 'led_1', 1, :digest, 'start', 'first', 7, 'k', :signature)"

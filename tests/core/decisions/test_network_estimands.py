@@ -270,3 +270,23 @@ def test_wide_sample_sets_share_one_block_of_memory_and_keep_few_sums():
         assert samples.marginal(index).order_statistic(1) == values[:, index].min()
     assert len(samples._marginals) == MARGINALS_MAX
     assert samples.bytes_max == 8 * 50 * (3_000 + 3 * MARGINALS_MAX)
+
+
+@pytest.mark.parametrize(
+    ("estimand", "utility", "field"),
+    [
+        ({"kind": "classification", "variable": "arm", "features": {"cured": True}}, "zero_one", "estimand.features"),
+        ({"kind": "prediction", "variable": "cured", "features": {"arm": "drug"}}, "squared", "estimand.features"),
+        (
+            {"kind": "probability", "event": {"cured": True}, "evidence": {"arm": "drug"}},
+            "squared",
+            "estimand.evidence",
+        ),
+    ],
+)
+def test_too_much_work_is_refused_under_the_questions_own_name_for_what_is_known(estimand, utility, field):
+    body = {"estimand": estimand, "utility": {"kind": utility}}
+    question = compile_question(body, MODEL.parameters, MODEL)
+    with pytest.raises(InvalidQuery) as refused:
+        question.estimand.check(10**12)
+    assert refused.value.problems[0].field == field

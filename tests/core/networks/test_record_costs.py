@@ -1,4 +1,4 @@
-"""Show 1: every neighbouring pair of datasets on small networks, against what is charged."""
+"""Every neighbouring pair of datasets on small networks, drawn as they are drawn, against what is charged."""
 
 import itertools
 
@@ -11,9 +11,10 @@ from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.splits import Splits
 from app.core.kinds.networks.structure import Node, build_network
 from app.core.privacy import ORDERS
-from tests.core.networks.brute_records import PlainNetwork, exact_suprema, halves, one_by_one
+from tests.core.networks.brute_records import PlainNetwork, halves, one_by_one
+from tests.core.networks.drawn_oracle import exact_suprema, neighbours, posterior_table
 
-TIGHTNESS = 1.5
+TIGHTNESS = 1.25
 
 Graph = tuple[tuple[int, ...], ...]
 
@@ -32,14 +33,18 @@ def model_of(levels: tuple[int, ...], graph: Graph, strength: float, splits: Spl
     return NetworkModel("network", build_network(nodes), trim, splits)
 
 
+def plain_network(levels: tuple[int, ...], graph: Graph, splits: Splits) -> PlainNetwork:
+    nest = halves if splits == "tree" else one_by_one
+    return PlainNetwork(levels, graph, tuple(nest(range(k)) for k in levels))
+
+
 def ratios(
     levels: tuple[int, ...], graph: Graph, people: int, splits: Splits, strength: float, trim: float, temperature: float
 ) -> np.ndarray:
     model = model_of(levels, graph, strength, splits, trim)
-    nest = halves if splits == "tree" else one_by_one
-    plain = PlainNetwork(levels, graph, tuple(nest(range(k)) for k in levels))
     points = {(s.alpha, s.beta): block_grid(s).theta for s in block_shapes(model, people, 1, temperature)}
-    exact = exact_suprema(plain, strength, people, points, temperature, ORDERS)
+    pairs = neighbours(plain_network(levels, graph, splits), people)
+    exact = exact_suprema(pairs, strength, points, ORDERS, lambda *at: posterior_table(*at, temperature))
     charged = record_cost(model, people, 1, temperature)
     return np.array([charged.kl_sup, *charged.cost.curve, charged.cost.pure]) / exact
 

@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
+from app.core.kinds.networks.cost import range_units
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
 from app.core.kinds.networks.model import NetworkModel
 from app.core.privacy import ORDERS, conversion_offset
@@ -27,6 +27,7 @@ STEP = 1.15
 """Temperatures tried are powers of this: the best one is found to within so much."""
 _LOWEST = -math.floor(math.log(1e6) / math.log(STEP))
 _NOISE_WIDTH = 1e-3
+_HOTTER = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,10 @@ def _fits(
     for make in makers:
         yield partial(_largest_noise, make, model, people, unit_rows, target)
     if samples in (None, 1):
-        epsilon = min(max(target.epsilon * (1 - 1e-6), EPSILON_MIN), EPSILON_MAX)
-        for score in SCORES:
-            yield partial(_checked, NetworkMap(epsilon, score), model, people, unit_rows, target)
+        yield partial(_hottest_map, model, people, unit_rows, target)
+        yield partial(
+            _largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target
+        )
 
 
 def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int) -> NetworkBaps:
@@ -137,10 +139,24 @@ def _largest_noise(
     return make(low)
 
 
-def _checked(
-    mechanism: NetworkMechanism, model: NetworkModel, people: int, unit_rows: int, target: Target
-) -> NetworkMechanism:
-    cost = mechanism.cost(model, people, unit_rows)
+def _hottest_map(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkMechanism:
+    """The highest power on the likelihood, of those tried, at which one draw fits, which is `map` by its log-density.
+
+    Up to the full likelihood it is that of `baps` with one sample; beyond, powers of `STEP` further and further apart.
+    """
+    reach = unit_rows * range_units(model) * math.log((1 - model.trim) / model.trim)
+
+    def at(temperature: float) -> NetworkMap:
+        return NetworkMap(min(max(temperature * reach, EPSILON_MIN), EPSILON_MAX), "log_density")
+
+    best = at(fitting_baps(model, people, unit_rows, target, 1).temperature)
+    cost = best.cost(model, people, unit_rows)
     if not target.fits(cost):
         raise impossible("this release costs", cost.total.epsilon(target.delta))
-    return mechanism
+    if best.temperature(model, unit_rows) > 1 / STEP:
+        for power in _HOTTER:
+            hotter = at(STEP**power)
+            if not target.fits(hotter.cost(model, people, unit_rows)):
+                break
+            best = hotter
+    return best

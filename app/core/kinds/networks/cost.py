@@ -10,52 +10,48 @@ Neighbours replace one person's record. With c_i whether the value of node i cha
 Blocks are independent given the data, so divergences of a pair of datasets add over blocks exactly; the cost of a node
 is the largest sum over pairs of levels, and the cost of a record the largest sum over nodes over all c, found by
 `joint_maximum` (PRIVACY §4 adds the nodes' largest, which is more: a child swaps only while its parents stay).
+
+Several rows a person: if as many rows come as go, pair them up in any way, and c_i says whether some pair differs in node i;
+what each node's rows can do then is in `several_rows.py`. If their numbers differ, every c_i counts as 1.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import (
-    ADD,
-    COLUMNS,
+from app.core.kinds.networks.blocks.block_cost import block_terms, family_figures, range_terms
+from app.core.kinds.networks.blocks.block_grid import BlockShape
+from app.core.kinds.networks.blocks.block_terms import (
     CURVE,
     DISTANCE,
     KL,
     PURE,
     RANGE,
-    REMOVE,
-    SWAP,
     BlockTerms,
-    block_terms,
-    range_terms,
+    moves,
+    range_figures,
 )
-from app.core.kinds.networks.blocks.block_grid import BlockShape
-from app.core.kinds.networks.blocks.joint_maximum import Factor, joint_maximum
+from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
 from app.core.kinds.networks.model import NetworkModel
-from app.core.kinds.networks.splits import FAILURE, LEAF, SUCCESS, Split, deepest
-from app.core.privacy.cost import ORDERS, Cost
+from app.core.kinds.networks.one_row import NodeTerms, node_terms
+from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX, PlacedTerms, placed_rows
+from app.core.kinds.networks.shared_sides import NO_SIDES, SharedSides, shared_sides
+from app.core.kinds.networks.splits import deepest
+from app.core.privacy.cost import Cost
 
 Array = NDArray[np.float64]
-Rows = list[Array]
 
 DETAILED_SHAPES_MAX = 48
-"""Different blocks whose costs are certified one by one, a tenth of a second each; any more are charged by their range."""
-_SIDES = (SUCCESS, FAILURE)
+"""Different blocks whose costs are certified one by one, a tenth of a second each; any more are charged by their range. With
+several rows a person each has more moves to certify, and fewer are."""
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTerms:
-    """Largest sums of figures along paths: `moved` to another configuration at the same level, `moved_changed` at any
-    two levels, `changed` within one configuration."""
-
-    moved: Array
-    moved_changed: Array
-    changed: Array
+Terms = NodeTerms | PlacedTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,33 +75,79 @@ class RecordCost:
 
 @lru_cache(maxsize=256)
 def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> RecordCost:
-    """Cached by the public numbers it is a function of. Without the slack of a sampler.
-
-    Several rows a person: k times the range of one record bounds the range of all of them together, whether they are
-    replaced, added or removed, so the pure cost is k·r and the curve min(k·r, α·(k·r)²/8); nothing finer is claimed.
-    """
+    """Cached by the public numbers it is a function of. Without the slack of a sampler."""
     rows = people * unit_rows
-    known = terms_of_shapes(block_shapes(model, rows, unit_rows, temperature))
-    terms = [
-        node_terms(
-            model.node_splits(i), [known[shape] for shape in node_shapes(model, i, rows, unit_rows, temperature)]
-        )
-        for i in range(len(model.network.nodes))
-    ]
-    largest = joint_maximum([_factor(model, i, terms[i]) for i in range(len(terms))])
-    figures = largest.values * (1 + _ROUNDING)
-    single = np.max([_one_attribute(model, i, terms) for i in range(len(terms))], axis=0) * (1 + _ROUNDING)
-    touched = 2 * unit_rows * sum(deepest(model.node_splits(i)) for i in range(len(terms)))
+    known = terms_of_shapes(detailed_shapes(model, people, unit_rows, temperature))
+    terms: Sequence[Terms]
+    if unit_rows > UNIT_ROWS_PLACED_MAX:
+        terms = [_ranged_node(model, i, people, unit_rows, temperature) for i in range(len(model.network.nodes))]
+    else:
+        terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__)
+    figures, single, exact = largest_figures(model, terms)
     return RecordCost(
-        cost=_cost(figures, unit_rows),
-        attribute=_cost(single, unit_rows),
-        kl_sup=_kl(figures, unit_rows),
-        range_pure=float(figures[RANGE]) * unit_rows,
-        distance=float(figures[DISTANCE]) * unit_rows,
-        touched=touched,
-        exact=unit_rows == 1 and largest.exact and all(block.exact for block in known.values()),
+        cost=Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())),
+        attribute=Cost(float(single[PURE]), tuple(single[CURVE].tolist())),
+        kl_sup=float(figures[KL]),
+        range_pure=float(figures[RANGE]),
+        distance=float(figures[DISTANCE]),
+        touched=2 * unit_rows * sum(deepest(model.node_splits(i)) for i in range(len(terms))),
+        exact=unit_rows <= UNIT_ROWS_PLACED_MAX and exact and all(block.exact for block in known.values()),
         grid_points=max(block.grid_points for block in known.values()),
     )
+
+
+def all_node_terms(
+    model: NetworkModel, rows: int, unit_rows: int, temperature: float, figures_of: Callable[[BlockShape], BlockTerms]
+) -> list[Terms]:
+    """Of every node, from the figures of its blocks, whatever they are figures of; nodes alike are worked out once."""
+    found: dict[object, Terms] = {}
+    terms = []
+    for i in range(len(model.network.nodes)):
+        shapes = node_shapes(model, i, rows, unit_rows, temperature)
+        splits, configurations = model.node_splits(i), min(model.network.configurations(i), 2 * unit_rows)
+        key = splits, tuple(shapes), configurations
+        if key not in found:
+            blocks = [figures_of(shape) for shape in shapes]
+            if unit_rows == 1:
+                found[key] = node_terms(splits, blocks)
+            else:
+                found[key] = placed_rows(splits, blocks, unit_rows, configurations)
+        terms.append(found[key])
+    return terms
+
+
+def largest_figures(model: NetworkModel, terms: Sequence[Terms]) -> tuple[Array, Array, bool]:
+    """(of a whole record, of one attribute of it, whether every set of changed nodes was visited)."""
+    sides = shared_sides(model, terms)
+    factors = [_factor(model, i, terms[i], sides) for i in range(len(terms))]
+    largest = joint_maximum(factors)
+    figures = np.maximum(largest.values, _uneven(terms))
+    single = np.max([_one_attribute(model, i, terms) for i in range(len(terms))], axis=0)
+    return figures * (1 + _ROUNDING), single * (1 + _ROUNDING), largest.exact
+
+
+def _uneven(terms: Sequence[Terms]) -> Array:
+    """More rows after than before, or fewer: every node by itself."""
+    placed = [term.uneven for term in terms if isinstance(term, PlacedTerms)]
+    if not placed:
+        return np.zeros(1)
+    total = np.sum(placed, axis=0)
+    pairs = [(m, n) for m in range(1, len(total)) for n in range(1, len(total)) if m != n]
+    return np.asarray(np.max([total[pair] for pair in pairs], axis=0))
+
+
+def _ranged_node(model: NetworkModel, i: int, people: int, unit_rows: int, temperature: float) -> NodeTerms:
+    """So many rows that their placements are not visited: k times the range of one record's part bounds the range of all of
+    them together. The first split of a node without parents is the one-parameter family, which knows about k rows."""
+    odds = temperature * math.log((1 - model.trim) / model.trim)
+    reach = 2 * unit_rows * odds * (1 + _ROUNDING)
+    deep = deepest(model.node_splits(i))
+    if model.network.nodes[i].parents:
+        row = range_figures(reach * deep)
+    else:
+        first = node_shapes(model, i, people * unit_rows, unit_rows, temperature)[0]
+        row = np.minimum(family_figures(first), range_figures(reach)) + range_figures(reach * (deep - 1))
+    return NodeTerms(row, row, row)
 
 
 @lru_cache(maxsize=256)
@@ -117,7 +159,7 @@ def range_units(model: NetworkModel) -> int:
     factors = []
     for i in range(len(model.network.nodes)):
         moves = 2.0 * deepest(model.node_splits(i))
-        factors.append(_factor(model, i, NodeTerms(*(np.full(1, moves) for _ in range(3)))))
+        factors.append(_factor(model, i, NodeTerms(*(np.full(1, moves) for _ in range(3))), NO_SIDES))
     return round(float(joint_maximum(factors).values[0]))
 
 
@@ -130,71 +172,84 @@ def block_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: fl
     return sorted(found, key=lambda shape: -found[shape])
 
 
-def terms_of_shapes(shapes: list[BlockShape]) -> dict[BlockShape, BlockTerms]:
+def detailed_shapes(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> list[BlockShape]:
+    """All shapes; of those whose rows are charged by their range alone, as they are for one row a person."""
+    counted = unit_rows if unit_rows <= UNIT_ROWS_PLACED_MAX else 1
+    return block_shapes(model, people * unit_rows, counted, temperature)
+
+
+def terms_of_shapes(
+    shapes: list[BlockShape], certified_by: Callable[[BlockShape], BlockTerms] = block_terms
+) -> dict[BlockShape, BlockTerms]:
+    certified = max(4, DETAILED_SHAPES_MAX * len(moves(1)) // len(moves(shapes[0].unit_rows)))
     return {
-        shape: block_terms(shape) if place < DETAILED_SHAPES_MAX else range_terms(shape)
-        for place, shape in enumerate(shapes)
+        shape: certified_by(shape) if place < certified else range_terms(shape) for place, shape in enumerate(shapes)
     }
 
 
 def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
-    """Of every split of node i. All rows fall in the first split of a node without parents, if their number is public."""
-    full = unit_rows == 1 and not model.network.nodes[i].parents
+    """Of every split of node i. All rows fall in the first split of a node without parents."""
+    full = not model.network.nodes[i].parents
     return [
-        BlockShape(*model.split_prior(i, split), model.trim, rows, temperature, full and at == 0)
+        BlockShape(*model.split_prior(i, split), model.trim, rows, temperature, full and at == 0, unit_rows)
         for at, split in enumerate(model.node_splits(i))
     ]
 
 
-def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
-    """From the leaves up: the best continuation below either side of every split."""
-    none = np.zeros(COLUMNS)
-    remove, add, both, changed = ([none] * len(splits) for _ in range(4))
-
-    def below(found: Rows, at: int, side: int) -> Array:
-        child = splits[at].below[side]
-        return none if child == LEAF else found[child]
-
-    for at in range(len(splits) - 1, -1, -1):
-        block = blocks[at]
-        lost, gained = [block.of(REMOVE[side]) for side in _SIDES], [block.of(ADD[side]) for side in _SIDES]
-        remove[at] = np.maximum(*(lost[side] + below(remove, at, side) for side in _SIDES))
-        add[at] = np.maximum(*(gained[side] + below(add, at, side) for side in _SIDES))
-        both[at] = np.maximum(*(lost[side] + gained[side] + below(both, at, side) for side in _SIDES))
-        swaps = (block.of(SWAP[side]) + below(remove, at, side) + below(add, at, 1 - side) for side in _SIDES)
-        inside = (below(changed, at, side) for side in _SIDES)
-        changed[at] = np.maximum.reduce([*swaps, *inside])
-    return NodeTerms(moved=both[0], moved_changed=remove[0] + add[0], changed=changed[0])
-
-
-def _factor(model: NetworkModel, i: int, terms: NodeTerms) -> Factor:
-    """Axes: the node and its parents in increasing order, 1 where the value changes."""
+def _factor(model: NetworkModel, i: int, terms: Terms, sides: SharedSides) -> Factor:
+    """Axes: the node and its parents in increasing order, 1 where the value changes, or in how many pairs of rows."""
     own = model.network.parents(i)
     variables = tuple(sorted((i, *own)))
-    table = np.empty((2,) * len(variables) + terms.moved.shape)
+    if isinstance(terms, PlacedTerms):
+        return _placed_factor(variables, variables.index(i), terms)
+    if i in sides.nodes:
+        return Factor(variables, sides.root_table(i))
     mine = variables.index(i)
-    np.moveaxis(table, mine, 0)[0] = terms.moved
-    np.moveaxis(table, mine, 0)[1] = terms.moved_changed
-    still = [0] * len(variables)
-    table[tuple(still)] = 0.0
-    still[mine] = 1
-    table[tuple(still)] = terms.changed
+    if not sides.nodes.keys() & set(own):
+        return Factor(variables, _changed_or_not(len(variables), mine, terms))
+    table = np.empty((*(sides.values(v) for v in variables), *terms.moved.shape))
+    for values in np.ndindex(*table.shape[:-1]):
+        parents = {v: value for v, value in zip(variables, values, strict=True) if v != i and value}
+        if parents:
+            table[values] = sides.moved(terms, parents, bool(values[mine]))
+        else:
+            table[values] = terms.changed if values[mine] else 0.0
     return Factor(variables, table)
 
 
-def _one_attribute(model: NetworkModel, i: int, terms: list[NodeTerms]) -> Array:
+def _changed_or_not(variables: int, mine: int, terms: NodeTerms) -> Array:
+    table = np.empty((2,) * variables + terms.moved.shape)
+    np.moveaxis(table, mine, 0)[0] = terms.moved
+    np.moveaxis(table, mine, 0)[1] = terms.moved_changed
+    still = [0] * variables
+    table[tuple(still)] = 0.0
+    still[mine] = 1
+    table[tuple(still)] = terms.changed
+    return table
+
+
+def _placed_factor(variables: tuple[int, ...], mine: int, terms: PlacedTerms) -> Factor:
+    """From max to Σ of the parents' changed pairs have another configuration; of the others as many change as node i does."""
+    size = len(terms.moving)
+    if len(variables) * math.log2(size) > WIDTH_MAX:
+        return Factor((), terms.moving.reshape(-1, terms.moving.shape[-1]).max(axis=0))
+    table = np.empty((size,) * len(variables) + terms.moving.shape[-1:])
+    for changed in np.ndindex(*table.shape[:-1]):
+        others = [pairs for place, pairs in enumerate(changed) if place != mine]
+        least, most = max(others, default=0), min(sum(others), size - 1)
+        rows = [terms.moving[moving, min(changed[mine], size - 1 - moving)] for moving in range(least, most + 1)]
+        table[changed] = np.max(rows, axis=0)
+    return Factor(variables, table)
+
+
+def _one_attribute(model: NetworkModel, i: int, terms: Sequence[Terms]) -> Array:
     """Only node i's value changes: its children's observations move to another configuration."""
-    children = (child for child in range(len(terms)) if i in model.network.parents(child))
-    return terms[i].changed + sum((terms[child].moved for child in children), np.zeros(COLUMNS))
+    children = [child for child in range(len(terms)) if i in model.network.parents(child)]
+    moved = (_moved(terms[child]) for child in children)
+    own = terms[i]
+    changed = own.moving[0, -1] if isinstance(own, PlacedTerms) else own.changed
+    return changed + sum(moved, np.zeros_like(changed))
 
 
-def _cost(figures: Array, unit_rows: int) -> Cost:
-    if unit_rows == 1:
-        return Cost(float(figures[PURE]), tuple(figures[CURVE].tolist()))
-    reach = float(figures[RANGE]) * unit_rows
-    return Cost(reach, tuple(min(reach, order * reach**2 / 8) for order in ORDERS))
-
-
-def _kl(figures: Array, unit_rows: int) -> float:
-    reach = float(figures[RANGE]) * unit_rows
-    return min(reach, reach**2 / 8) if unit_rows > 1 else float(figures[KL])
+def _moved(terms: Terms) -> Array:
+    return np.asarray(terms.moving[:, 0].max(axis=0)) if isinstance(terms, PlacedTerms) else terms.moved

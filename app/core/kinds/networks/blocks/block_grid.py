@@ -21,6 +21,8 @@ from app.core.privacy.cost import ORDERS
 Array = NDArray[np.float64]
 
 GRID_ROWS_MAX = 250_000
+UNIFORM_SHARE = 2.0**-20
+"""γ: every table is mixed with so much of the uniform one before it is drawn from (`block_sampler.py`)."""
 POWERS = np.array([1.0, *(1 - order for order in ORDERS)])
 """h of C(h) = log E exp(h·(b − E b)): first KL, then every order."""
 _SMALL = 0.25
@@ -34,7 +36,8 @@ class BlockShape:
     """Everything public a block's tables depend on; blocks of the same shape cost the same.
 
     `full`: every row is an observation in this block, as in the first split of a node without parents, so s + f = `rows`
-    and one person can only swap; such a block gets cheaper with `rows`, and its grid finer without end.
+    and one person can only swap; such a block gets cheaper with `rows`, and its grid finer without end. A person with up to
+    `unit_rows` rows replaces so many at once, and s + f lies between the number of people and `rows`.
     """
 
     alpha: float
@@ -43,6 +46,12 @@ class BlockShape:
     rows: int
     temperature: float
     full: bool = False
+    unit_rows: int = 1
+
+    @property
+    def least_rows(self) -> int:
+        """In a full block: every person has at least one."""
+        return self.rows // self.unit_rows if self.full else 0
 
 
 @dataclass(frozen=True, slots=True)

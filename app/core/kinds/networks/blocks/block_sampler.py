@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.grids.public_grid import GRID_POINTS_MAX
-from app.core.kinds.networks.blocks.block_grid import BlockGrid, BlockShape, block_grid
+from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid
 from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, node_shapes
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.splits import level_probabilities, side_totals
@@ -39,7 +39,6 @@ Array = NDArray[np.float64]
 Sharpen = Callable[[Array], Array]
 """Posterior probabilities (blocks, points) → what to draw from, not normalised."""
 
-UNIFORM_SHARE = 2.0**-20
 TOTAL_BITS = 62
 LOWEST = -60.0
 """Smaller exponents are held at this: under 2⁻⁴⁶ of γ/K, and no number takes longer to handle than another."""
@@ -127,7 +126,7 @@ def draw_network(
 
 def _within(s: Array, f: Array, shape: BlockShape) -> tuple[Array, Array]:
     s = np.clip(s, 0, shape.rows)
-    return s, (shape.rows - s if shape.full else np.clip(f, 0, shape.rows - s))
+    return s, np.clip(f, np.maximum(shape.least_rows - s, 0), shape.rows - s)
 
 
 def _draw_blocks(

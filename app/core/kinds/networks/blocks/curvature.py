@@ -16,6 +16,7 @@ nobody can have are visited too. The plane is cut into cells by the same edges o
 The last makes many observations harmless whatever n: the work does not depend on n.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 AXES = ((1, 0), (0, 1), (1, -1))
-"""Changes up to sign: b = x, y, x − y."""
+"""Changes of one observation up to sign: b = x, y, x − y. No bound here asks more of b than that it is a form in x and y."""
 _AHEAD, _BEHIND = 1.25, 1.5
 _LEAST = 1e-130
 """Weights under e^`LOWEST` of the largest are held at that: a sum above this loses nothing by it."""
@@ -65,13 +66,13 @@ class _Moments:
 class VarianceMap:
     """Ceilings for s in cell i and f in cell j; cell 0 lies below `edges[0]`, the last one above `edges[-1]`."""
 
-    def __init__(self, grid: BlockGrid, edges: Array) -> None:
+    def __init__(self, grid: BlockGrid, edges: Array, axes: Sequence[tuple[int, int]] = AXES) -> None:
         self._edges = edges
         middles = (edges[1:] + edges[:-1]) / 2
         corners, centres = _moments(grid, edges), _moments(grid, middles)
         fall = _least_fall(grid, edges)
         self._tops = []
-        for d in AXES:
+        for d in axes:
             b = grid.change(d)
             top = np.full((len(edges) + 1, len(edges) + 1), float(np.ptp(b)) ** 2 / 4)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

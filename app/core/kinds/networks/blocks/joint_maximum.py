@@ -1,12 +1,13 @@
-"""The largest value of a sum of tables over 0/1 variables, by eliminating one variable after another.
+"""The largest value of a sum of tables over variables of few values, by eliminating one variable after another.
 
-max over z ∈ {0,1}^V of Σ_j T_j(z restricted to the variables of T_j). Tables have one axis of length 2 a variable and a last
-axis of independent columns, each maximised on its own. Where joining all tables of a variable would need more than
-`WIDTH_MAX` variables, they are joined in groups and each group is maximised on its own (mini-buckets), which can only
-give more: the result is an upper bound, exact where nothing had to be split.
+max over z of Σ_j T_j(z restricted to the variables of T_j). Tables have one axis a variable, 0 and 1 for most, and a last axis
+of independent columns, each maximised on its own. Where joining all tables of a variable would need more entries than
+`WIDTH_MAX` variables of two values have, they are joined in groups and each group is maximised on its own (mini-buckets), which
+can only give more: the result is an upper bound, exact where nothing had to be split.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +23,13 @@ class Factor:
     variables: tuple[int, ...]
     table: Array
 
+    @property
+    def sizes(self) -> dict[int, int]:
+        return dict(zip(self.variables, self.table.shape, strict=False))
+
     def over(self, variables: tuple[int, ...]) -> Array:
         """The table with axes for all of `variables`, in that order (a sorted superset of its own)."""
-        shape = [2 if variable in self.variables else 1 for variable in variables]
+        shape = [self.sizes.get(variable, 1) for variable in variables]
         return self.table.reshape(*shape, self.table.shape[-1])
 
 
@@ -40,7 +45,7 @@ def joint_maximum(factors: Sequence[Factor], width_max: int = WIDTH_MAX) -> Maxi
     exact = True
     while pool.waiting:
         variable = pool.cheapest()
-        groups = _grouped(pool.take(variable), width_max)
+        groups = _grouped(pool.take(variable), width_max, pool.bits)
         exact = exact and len(groups) == 1
         for group in groups:
             scope = tuple(sorted(_union(group)))
@@ -56,7 +61,8 @@ class _Pool:
     def __init__(self, factors: Sequence[Factor]) -> None:
         self.total = np.zeros(factors[0].table.shape[-1])
         self._by_scope: dict[tuple[int, ...], Factor] = {}
-        self._widths: dict[int, int] = {}
+        self._widths: dict[int, float] = {}
+        self._bits = {v: math.log2(size) for factor in factors for v, size in factor.sizes.items()}
         self.waiting: dict[int, set[tuple[int, ...]]] = {}
         for factor in factors:
             self.add(factor)
@@ -76,8 +82,12 @@ class _Pool:
     def cheapest(self) -> int:
         for variable, scopes in self.waiting.items():
             if variable not in self._widths:
-                self._widths[variable] = len(set().union(*scopes))
+                self._widths[variable] = self.bits(set().union(*scopes))
         return min(self.waiting, key=lambda variable: (self._widths[variable], variable))
+
+    def bits(self, scope: Iterable[int]) -> float:
+        """log₂ of how many entries a table over these variables has."""
+        return sum(self._bits[variable] for variable in scope)
 
     def take(self, variable: int) -> list[Factor]:
         """All tables that hold the variable, widest first."""
@@ -94,12 +104,12 @@ def _union(factors: Sequence[Factor]) -> set[int]:
     return {variable for factor in factors for variable in factor.variables}
 
 
-def _grouped(factors: Sequence[Factor], width_max: int) -> list[list[Factor]]:
+def _grouped(factors: Sequence[Factor], width_max: int, bits: Callable[[Iterable[int]], float]) -> list[list[Factor]]:
     """First fit, widest first; a single factor may be wider than the limit, being a table already."""
     groups: list[tuple[set[int], list[Factor]]] = []
     for factor in factors:
         for scope, members in groups:
-            if len(scope | set(factor.variables)) <= max(width_max, len(scope)):
+            if bits(scope | set(factor.variables)) <= max(width_max, bits(scope)) + 1e-9:
                 scope |= set(factor.variables)
                 members.append(factor)
                 break

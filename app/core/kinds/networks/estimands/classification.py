@@ -48,7 +48,7 @@ class Classification(Classified):
         return self.law.work
 
     def check(self, samples: int) -> None:
-        check_total_work(f"{self.law.where}.evidence", self.work, samples)
+        check_total_work(f"{self.law.where}.features", self.work, samples)
 
     def guess(self, samples: SampleSet) -> Guess:
         law = self.mean_law(samples)

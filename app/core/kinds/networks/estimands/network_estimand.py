@@ -55,6 +55,8 @@ class NetworkEstimand:
 
     compiled: CompiledEvidence | CompiledExpectation
     where: str = field(default="estimand", compare=False)
+    known: str = field(default="evidence", compare=False)
+    """The question's own name for the evidence."""
     nodes: ClassVar[int] = 0
 
     @property
@@ -70,7 +72,7 @@ class NetworkEstimand:
         return self.compiled.work
 
     def check(self, samples: int) -> None:
-        check_total_work(f"{self.where}.evidence", self.work, samples)
+        check_total_work(f"{self.where}.{self.known}", self.work, samples)
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return Empirical(self.compiled.values(samples.matrix), self.lower, self.upper)

@@ -43,4 +43,4 @@ def parse(spec: NetworkPredictionSpec, context: Context) -> NetworkEstimand:
     }
     with renaming(fields):
         compiled = compile_evidence(model.network, event={variable: level}, evidence=spec.features, where=where)
-    return NetworkEstimand(compiled, where)
+    return NetworkEstimand(compiled, where, "features")

@@ -19,6 +19,7 @@ from app.core.kinds.networks.blocks.block_sampler import (
 )
 from app.core.kinds.networks.cost import RecordCost, block_shapes, record_cost
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.privacy.cost import Cost
 from app.core.privacy.release_cost import ReleaseCost
@@ -71,6 +72,6 @@ def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: flo
 
 
 def method_of(record: RecordCost, unit_rows: int) -> str:
-    if unit_rows > 1:
+    if unit_rows > UNIT_ROWS_PLACED_MAX:
         return "certified: bounded range of all of a person's rows"
     return "exact: every pair of counts" if record.exact else "certified: variance along every path of counts"

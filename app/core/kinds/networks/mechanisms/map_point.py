@@ -4,14 +4,20 @@ On a continuum the papers' density score has no sensitivity; on the public grids
 
   log_density   the log-likelihood. The log-ratio of two records has range at most r = u·ln((1−ω)/ω), u = `range_units`, so the
                 tempered posterior at τ = ε/(k·r) has range ε: pure at most ε, charged by its own certified curve.
-  probability   in every block the posterior probability p_k of the point, weights ∝ exp(g·p_k). A block moves by at most its
-                total variation distance Δ_b ≤ min(√(KL/2), tanh(r_b/4)); with Δ the largest sum of Δ_b over the blocks one
-                record touches, g = ε/(2·k·Δ) gives range ε: pure ε, D_α ≤ min(ε, α·ε²/8).
+  probability   in every block the posterior probability p_k of the point, weights ∝ exp(g·p_k). Log-weights of a block move by
+                g times the change of p_k, up to a constant: a range of g·Γ_b, Γ_b the largest rise of a point plus the largest
+                fall. With Γ the largest sum of Γ_b over the blocks one person touches, g = ε/Γ gives pure ε and
+                D_α ≤ min(ε, α·ε²/8). Where counts are few every pair of tables is visited instead, g is the largest whose pure
+                cost so found is at most ε, and the curve is that of the tables (`blocks/sharpened.py`).
+
+Law 1, of releases drawn before, took g = ε/(2·Δ), Δ the largest sum of the blocks' total variation distances, k times that for k
+rows a person. It is still drawn from where a release says so, and charged in the same way as law 2 at its own gain.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +36,14 @@ from app.core.kinds.networks.blocks.block_sampler import (
 from app.core.kinds.networks.cost import block_shapes, range_units, record_cost
 from app.core.kinds.networks.mechanisms.baps import draw_cost, method_of
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.sharpened_cost import (
+    largest_gap,
+    sharpened_cost,
+    sharpened_pure_cost,
+    total_variation,
+)
 from app.core.kinds.networks.statistic import clamped_counts
-from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
+from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
 from app.errors import InvalidMechanism
@@ -39,6 +51,8 @@ from app.errors import InvalidMechanism
 Array = NDArray[np.float64]
 
 _BELOW = 1 - 1e-9
+_GAIN_WIDTH = 1e-3
+_GAIN_STEPS_MAX = 2.0**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +64,15 @@ class NetworkMap(MapFields):
             raise InvalidMechanism("mechanism.score", "one of " + ", ".join(SCORES))
         temperature = self.temperature(model, unit_rows)
         record = record_cost(model, people, unit_rows, temperature)
+        error = self._error(model, people, unit_rows)
         if self.score == "log_density":
             once, method = draw_cost(model, people, unit_rows, temperature), method_of(record, unit_rows)
-            error = largest_error(block_shapes(model, people * unit_rows, unit_rows, temperature))
             kl = kl_with_slack(record.kl_sup, record.touched, error)
         else:
-            once, method = self._probability_cost(model, people, unit_rows), "certified: bounded range"
-            ideal = min(self.epsilon, self.epsilon**2 / 8)
-            kl = kl_with_slack(ideal, record.touched, self._error(model, people, unit_rows))
+            found = sharpened_cost(model, people, unit_rows, self.gain(model, people, unit_rows))
+            once = with_slack(found.cost, record.touched, error)
+            kl = kl_with_slack(found.kl_sup, record.touched, error)
+            method = "exact: every pair of counts" if found.exact else "certified: bounded range"
         return ReleaseCost(
             per_sample=ZERO_COST,
             once=once,
@@ -98,25 +113,57 @@ class NetworkMap(MapFields):
         return self.epsilon / (unit_rows * range_units(model) * odds) * _BELOW
 
     def gain(self, model: NetworkModel, people: int, unit_rows: int) -> float:
-        """g for the probability score, from what of ε the sampler's slack leaves."""
-        left = self.epsilon - self._slack(model, people, unit_rows)
-        if not left > 0:
-            raise InvalidMechanism("mechanism.epsilon", "a number above what rounding may add for so many people")
-        return left / (2 * record_cost(model, people, unit_rows, 1.0).distance) * _BELOW
+        """g for the probability score: what is charged with it, the sampler's slack included, is at most ε."""
+        if self.law == 1:
+            return _law_1_gain(model, people, unit_rows, self.epsilon)
+        return _largest_gain(model, people, unit_rows, self.epsilon)
 
     def _error(self, model: NetworkModel, people: int, unit_rows: int) -> float:
-        """A probability in error by 2s of itself moves its log-weight by 2·g·s more; g is at most ε/(2Δ)."""
-        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0))
-        return error * (1 + self.epsilon / record_cost(model, people, unit_rows, 1.0).distance)
+        temperature = self.temperature(model, unit_rows)
+        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, temperature))
+        return error if self.score == "log_density" else _sharpened_error(error, self.gain(model, people, unit_rows))
 
-    def _slack(self, model: NetworkModel, people: int, unit_rows: int) -> float:
-        return 4 * record_cost(model, people, unit_rows, 1.0).touched * self._error(model, people, unit_rows)
 
-    def _probability_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
-        record = record_cost(model, people, unit_rows, 1.0)
-        reach = 2 * record.distance * self.gain(model, people, unit_rows)
-        curve = tuple(min(reach, order * reach**2 / 8) for order in ORDERS)
-        return with_slack(Cost(reach, curve), record.touched, self._error(model, people, unit_rows))
+@lru_cache(maxsize=256)
+def _largest_gain(model: NetworkModel, people: int, unit_rows: int, epsilon: float) -> float:
+    """From ε/Γ, which always fits, up as far as tables that can all be visited allow."""
+    error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0))
+    touched = record_cost(model, people, unit_rows, 1.0).touched
+
+    def left(gain: float) -> float:
+        return epsilon - 4 * touched * _sharpened_error(error, gain)
+
+    gap = largest_gap(model, people, unit_rows)
+    low = left(epsilon / gap) / gap * _BELOW
+    if not low > 0:
+        raise InvalidMechanism("mechanism.epsilon", "a number above what rounding may add for so many people")
+
+    def fits(gain: float) -> bool:
+        pure = sharpened_pure_cost(model, people, unit_rows, gain)
+        return pure is not None and pure <= left(gain) * _BELOW
+
+    high = low
+    while high < low * _GAIN_STEPS_MAX and fits(2 * high):
+        high *= 2
+    low, high = high, 2 * high
+    while high / low > 1 + _GAIN_WIDTH:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _sharpened_error(error: float, gain: float) -> float:
+    """A probability in error by 2s of itself moves its log-weight by 2·g·s more."""
+    return error * (1 + 2 * gain)
+
+
+def _law_1_gain(model: NetworkModel, people: int, unit_rows: int, epsilon: float) -> float:
+    distance = total_variation(model, people, unit_rows)
+    error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0)) * (1 + epsilon / distance)
+    left = epsilon - 4 * record_cost(model, people, unit_rows, 1.0).touched * error
+    if not left > 0:
+        raise InvalidMechanism("mechanism.epsilon", "a number above what rounding may add for so many people")
+    return left / (2 * distance) * _BELOW
 
 
 def sharpener(gain: float) -> Sharpen:

@@ -1,0 +1,88 @@
+"""What one point by the probability score of `map` costs, at the level of all rows of a person.
+
+Ranges, and divergences of pairs of tables, add over independent blocks, so the largest sum over what a person can touch is
+found as for draws of the posterior (`cost.py`), from figures of the tables that are drawn (`blocks/sharpened.py`).
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from app.core.kinds.networks.blocks.block_cost import certified_terms
+from app.core.kinds.networks.blocks.block_grid import BlockShape
+from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE, range_figures
+from app.core.kinds.networks.blocks.sharpened import gap_terms, sharpened_pure, sharpened_terms
+from app.core.kinds.networks.blocks.visited import every_pair_is_visited
+from app.core.kinds.networks.cost import (
+    DETAILED_SHAPES_MAX,
+    all_node_terms,
+    block_shapes,
+    largest_figures,
+    terms_of_shapes,
+)
+from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
+from app.core.privacy.cost import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class SharpenedCost:
+    """Without the slack of a sampler. `exact`: every pair of tables was visited."""
+
+    cost: Cost
+    kl_sup: float
+    exact: bool
+
+
+def sharpened_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
+    ranged = range_figures(gain * largest_gap(model, people, unit_rows) * (1 + 1e-12))
+    figures = ranged
+    exact = _visited(model, people, unit_rows)
+    if exact:
+        terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain))
+        figures = np.minimum(ranged, largest_figures(model, terms)[0])
+    return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), exact)
+
+
+def sharpened_pure_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> float | None:
+    """None where pairs of tables are too many to visit."""
+    if not _visited(model, people, unit_rows):
+        return None
+    terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, lambda shape: sharpened_pure(shape, gain))
+    return float(largest_figures(model, terms)[0][0])
+
+
+@lru_cache(maxsize=256)
+def largest_gap(model: NetworkModel, people: int, unit_rows: int) -> float:
+    """Γ: how far apart the changes of two points' scores can be, summed over all that a person touches.
+
+    Where placements of rows are not visited, or shapes are too many, twice the total variation distance.
+    """
+    shapes = block_shapes(model, people * unit_rows, unit_rows, 1.0)
+    apart = 2 * total_variation(model, people, unit_rows)
+    if unit_rows > UNIT_ROWS_PLACED_MAX or len(shapes) > DETAILED_SHAPES_MAX // unit_rows:
+        return apart
+    terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, gap_terms)
+    return min(apart, float(largest_figures(model, terms)[0][0]))
+
+
+@lru_cache(maxsize=256)
+def total_variation(model: NetworkModel, people: int, unit_rows: int) -> float:
+    """Δ of law 1: the largest sum of total variation distances of the blocks one row touches, k times that for k rows, each of
+    which may be the first of its block."""
+    rows = people * unit_rows
+    shapes = [_as_in_law_1(shape, unit_rows) for shape in block_shapes(model, rows, 1, 1.0)]
+    known = terms_of_shapes(list(dict.fromkeys(shapes)), certified_terms)
+    terms = all_node_terms(model, rows, 1, 1.0, lambda shape: known[_as_in_law_1(shape, unit_rows)])
+    return float(largest_figures(model, terms)[0][DISTANCE]) * unit_rows
+
+
+def _as_in_law_1(shape: BlockShape, unit_rows: int) -> BlockShape:
+    return shape if unit_rows == 1 else replace(shape, full=False)
+
+
+def _visited(model: NetworkModel, people: int, unit_rows: int) -> bool:
+    shapes = block_shapes(model, people * unit_rows, unit_rows, 1.0)
+    few = unit_rows <= UNIT_ROWS_PLACED_MAX and len(shapes) <= DETAILED_SHAPES_MAX // unit_rows
+    return few and all(every_pair_is_visited(shape) for shape in shapes)
