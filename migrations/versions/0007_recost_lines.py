@@ -1,7 +1,7 @@
 """Lines that lower a charge to what it costs now, and the filter that an account's first charge fixed.
 
 Revision ID: 0007
-Revises: 0005
+Revises: 0006
 
 `ledger_entries` admits the kind `recost` (negative, like a void), `ledger_acts` the kind `recosted`. SQLite cannot change a
 check in place, so both tables are copied there, with their indexes and every trigger that names them. `accounts.regime`
