@@ -163,7 +163,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if shared and inspect.iscoroutinefunction(item.function):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        if parameters.get("backend") == "postgres" or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+        chosen = {parameters.get("backend"), parameters.get("shared_backend")}
+        if "postgres" in chosen or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("servers")
         if item.path.parent.name in _PROCESSES:
             item.add_marker("slow")

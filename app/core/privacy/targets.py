@@ -23,6 +23,8 @@ class Target:
 
     def fits(self, cost: ReleaseCost) -> bool:
         """Whether an empty account of exactly (ε, δ) admits it, in whole units too."""
+        if not self.epsilon > 0:
+            return False
         total = cost.total
         whole = cost.gaussian or total.pure <= chargeable(self.epsilon)
         return total.epsilon(self.delta) <= (self.epsilon if whole else self.epsilon - UNITS)
