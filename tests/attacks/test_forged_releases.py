@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.services.releases import run_release
+from app.services.releases import end_release, run_release
 from app.services.releases.run_release import run_next_release
 from app.storage.tables import datasets, releases
 from tests.attacks.tampering import tampered
@@ -92,8 +92,8 @@ async def test_a_reservation_settled_while_drawing_is_not_published(
     async def gone(*_: object) -> None:
         return None
 
-    monkeypatch.setattr(run_release.ledger_book, "outstanding", gone)
-    with pytest.raises(run_release.IntegrityFailure):
+    monkeypatch.setattr(end_release.ledger_book, "outstanding", gone)
+    with pytest.raises(end_release.IntegrityFailure):
         await run_next_release(world.runtime)
     assert await world.samples(requested.id) is None
 

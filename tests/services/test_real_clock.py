@@ -34,6 +34,7 @@ from tests.services.world import World, at_once, new_world, services, settings_f
 MANY = 40_000
 PAIRS = 200
 RELEASES_EACH = 5
+PARTS = 8
 BUSY = 3.0
 """A pace that leaves room for a machine with other tests on it."""
 BAPS = {"kind": "baps", "samples": 5, "temperature": 0.05}
@@ -69,13 +70,16 @@ async def test_forty_thousand_rows_of_one_person_do_not_move_the_moment(sqlite_b
 
 
 @pytest.mark.deep
-async def test_two_hundred_pairs_are_published_at_the_public_moment_every_time(sqlite_backend: Backend, tmp_path: Path):
-    """Every mechanism that takes several rows a person, in random order; nothing is injected."""
-    chance = random.Random(12)
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_of_two_hundred_pairs_every_release_is_published_at_the_public_moment(
+    sqlite_backend: Backend, tmp_path: Path, part: int
+):
+    """Every mechanism that takes several rows a person, neighbours in random order; nothing is injected."""
+    chance = random.Random(12 + part)
     async with by_this_machine(sqlite_backend, tmp_path) as runtime:
         world = await new_world(runtime)
         late = []
-        for batch in range(PAIRS // RELEASES_EACH):
+        for batch in range(part, PAIRS // RELEASES_EACH, PARTS):
             model, mechanism = SEVERAL_ROWS[batch % len(SEVERAL_ROWS)]
             pair = [await dataset_of(world, f"{batch} {place}", first) for place, first in enumerate(NEIGHBOURS)]
             for _ in range(RELEASES_EACH):
