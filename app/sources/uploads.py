@@ -2,7 +2,8 @@
 
 Every file is `<32 hex digits>.part` while it is being written and `<32 hex digits>.rows`
 afterwards; spill directories of the engine are `<32 hex digits>.spill`. Nothing a caller
-sends reaches a path.
+sends reaches a path. What was sent is only ever a `.part`; a `.rows` holds what was kept of it,
+sealed (`kept_rows.py`), or is the file as it was sent to an earlier version.
 
 A file in use is held with an advisory lock (`flock`) that dies with the process, so a
 file whose lock can be taken belongs to nobody who is alive. That is how a sweep

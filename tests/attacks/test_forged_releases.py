@@ -94,7 +94,7 @@ async def test_a_reservation_settled_while_drawing_is_not_published(
         return None
 
     monkeypatch.setattr(end_release.ledger_book, "outstanding", gone)
-    with pytest.raises(run_release.IntegrityFailure):
+    with pytest.raises(end_release.IntegrityFailure):
         await run_next_release(world.runtime)
     assert await world.samples(requested.id) is None
 

@@ -15,15 +15,20 @@ import httpx
 import pytest
 
 from app.core.kinds import KINDS, kind_with
+from app.services.releases.public_moment import duration_us, release_seconds
 from app.services.releases.run_release import run_next_release
+from app.services.releases.stored_release import stored_mechanism, stored_model
 from app.services.runtime.failpoints import arm, disarm
 from app.services.runtime.runtime import Runtime
+from app.storage import datasets
+from app.storage.releases import Release
 from tests.conftest import Backend
 from tests.services.clockwork import Clockwork
 from tests.services.test_every_kind import BINARY, COLUMNS, LINEAR, MEAN, NETWORK, PRECISION, kind_rows
 from tests.services.world import CAP, QUESTION, Person, World, new_world, over_http, services, settings_for
 
 PEOPLE, MANY = 30, 3_000
+TICK_S, PACE = 0.5, 1.5
 BUDGET = {"epsilon": 40.0, "delta": 1e-5, "slack_delta": 1e-6}
 UNIT = {"column": "person", "max_rows": 2}
 ONE: dict[str, Any] = {"family": "bernoulli", "column": "sick", "trim": 0.05}
@@ -107,6 +112,17 @@ async def ask_everything(seen: Seen, people: dict[str, Person], dataset: str, re
         await seen.ask(people["auditor"], "GET", path)
 
 
+async def public_duration_us(runtime: Runtime, release: Release) -> int:
+    """From what anyone may know: the declaration, n, and the release as it was asked for."""
+    async with runtime.database.read() as connection:
+        dataset = await datasets.get_dataset(connection, release.dataset_id)
+    assert dataset is not None
+    model, rows = stored_model(release, dataset), (dataset.unit or {"max_rows": 1})["max_rows"]
+    mechanism = stored_mechanism(release, model)
+    seconds = release_seconds(dataset, model, mechanism, mechanism.cost(model, PEOPLE, rows), PEOPLE, rows)
+    return duration_us(seconds, PACE, TICK_S)
+
+
 async def lived_through(
     runtime: Runtime,
     first: list[str],
@@ -131,6 +147,7 @@ async def lived_through(
             await run(world)
             await seen.ask(people["analyst"], "GET", f"/v1/releases/{asked.id}/card")
             found = await world.release(asked.id)
+            assert found.duration_us == await public_duration_us(runtime, found)
             moments.append((found.started_us, found.duration_us, found.published_us))
         await ask_everything(seen, people, dataset, asked.id)
     return seen.told, moments
@@ -144,7 +161,7 @@ async def compared(folder: Path, migrated: Path, releases: list[Any], run: Calla
         place.mkdir()
         shutil.copyfile(migrated, place / "postern.db")
         backend = Backend("sqlite", f"sqlite:///{place / 'postern.db'}", None)
-        settings = settings_for(backend, place, publication_tick_s=0.5, publication_pace=1.0)
+        settings = settings_for(backend, place, publication_tick_s=TICK_S, publication_pace=PACE)
         async with services(settings, **Clockwork().parts()) as runtime:
             sides.append(await lived_through(runtime, first, releases, run))
     (told, moments), (other_told, other_moments) = sides

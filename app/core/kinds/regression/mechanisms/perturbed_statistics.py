@@ -51,7 +51,7 @@ NOISE_S = 500e-6
 COORDINATE_S = 300e-9
 MATRIX_S = 80e-6
 """One matrix: its square root, a Wishart draw, a norm."""
-TRIES_SHOWN = 16
+TRIES_SHOWN = 32
 
 
 class PerturbedStatisticsMechanism(MechanismSpec):
