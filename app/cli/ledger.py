@@ -198,8 +198,7 @@ def _recost_offline(name: str) -> tuple[dict[str, int], list[Recost]]:
     with _opened(name) as file:
         read_header(file.readline())
         results = [recoster.feed(item) for item in read_lines(iter(file)) if isinstance(item, Entry)]
-    found = [result for result in results if result is not None]
-    return {str(name): count for name, count in recoster.counts.items()}, found
+    return {str(name): count for name, count in recoster.counts.items()}, recoster.finished(results)
 
 
 def _recost_here() -> tuple[dict[str, int], list[Recost]]:

@@ -18,7 +18,8 @@ def recost_table(counts: Mapping[str, int], lines: Sequence[Recost]) -> str:
     rows = [HEADINGS, *(_row(line) for line in lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([*table, "", *_summary(counts)])
+    open_still = any(line.outcome == "over_charged" and not line.lowered for line in lines)
+    return "\n".join([*table, "", *_summary(counts, open_still)])
 
 
 def _row(line: Recost) -> tuple[str, ...]:
@@ -33,14 +34,14 @@ def _row(line: Recost) -> tuple[str, ...]:
         f"{line.delta:g}",
         _pure(line.charged_pure_nano),
         _pure(line.computed_pure_nano),
-        WORDS[line.outcome] + (f": {line.why}" if line.why else ""),
+        WORDS[line.outcome] + (", lowered since" if line.lowered else "") + (f": {line.why}" if line.why else ""),
     )
 
 
-def _summary(counts: Mapping[str, int]) -> list[str]:
+def _summary(counts: Mapping[str, int], open_still: bool) -> list[str]:
     told = [f"{counts[name]} {words.lower()}" for name, words in WORDS.items() if counts.get(name)]
     found = [", ".join(told) + "." if told else "Nothing was charged."]
-    if counts.get("over_charged"):
+    if open_still:
         found.append(
             "Nothing was refunded. To lower an account to what its charges cost now, by a signed line a release:\n"
             '  postern ledger recost --apply ACCOUNT --reason "which bound got tighter, and who decided"'

@@ -5,7 +5,9 @@ cost and draw follow it; the others draw as they always did. Kinds of models are
 without them unless a line asks.
 """
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from app.errors import PosternError
@@ -18,29 +20,21 @@ if TYPE_CHECKING:
 UNITS, RELATIVE = 2, 10**11
 
 
-class LawCosts:
-    """Remembers every cost it computed."""
-
-    def __init__(self) -> None:
-        self._costs: dict[str, ReleaseCost | str] = {}
-
-    def cost(self, columns: Mapping[str, Any], event: Mapping[str, Any]) -> "ReleaseCost | str":
-        """The cost, or why it cannot be computed. Raises KeyError or TypeError for an event that is none."""
-        facts = [columns, event["model"], event["mechanism"], event["n"], event["unit_rows"], event.get("law", 1)]
-        memo = canonical_json(facts)
-        if memo not in self._costs:
-            self._costs[memo] = _compute(columns, event)
-        return self._costs[memo]
+def cost_by_law(columns: Mapping[str, Any], event: Mapping[str, Any]) -> "ReleaseCost | str":
+    """The cost, or why it cannot be computed; remembered. Raises KeyError or TypeError for an event that is none."""
+    facts = [columns, event["model"], event["mechanism"], event["n"], event["unit_rows"], event.get("law", 1)]
+    return _computed(canonical_json(facts))
 
 
-def _compute(columns: Mapping[str, Any], event: Mapping[str, Any]) -> "ReleaseCost | str":
+@lru_cache(maxsize=1024)
+def _computed(facts: str) -> "ReleaseCost | str":
     from app.core.kinds import drawn_by, parse_mechanism, parse_model
     from app.core.schema import parse_columns
 
+    columns, described, mechanism, people, unit_rows, law = json.loads(facts)
     try:
-        model = parse_model(event["model"], parse_columns(columns))
-        mechanism = drawn_by(event.get("law", 1), parse_mechanism(event["mechanism"], model))
-        return mechanism.cost(model, event["n"], event["unit_rows"])
+        model = parse_model(described, parse_columns(columns))
+        return drawn_by(law, parse_mechanism(mechanism, model)).cost(model, people, unit_rows)
     except PosternError as refusal:
         return f"this version refuses the event ({refusal.code})"
 

@@ -15,7 +15,7 @@ from app.core.privacy import ORDERS
 from app.errors import IntegrityFailure
 from app.ledger.amounts import Amounts, prefix_charge
 from app.ledger.entry import CHARGES, Entry
-from app.ledger.law_costs import LawCosts, lenient
+from app.ledger.law_costs import cost_by_law, lenient
 
 _VECTOR = struct.Struct(f"{2 + len(ORDERS)}q")
 
@@ -47,7 +47,6 @@ class PaidReleases:
         self._reserved: dict[str, str] = {}
         self._settled: set[str] = set()
         self._kept: dict[Any, Any] = {}
-        self._costs = LawCosts()
 
     def replay(self, entry: Entry) -> None:
         """A line of any kind, of a ledger that verifies."""
@@ -96,7 +95,7 @@ class PaidReleases:
         columns = paid.reserved.get("columns")
         if columns is None:
             return "the event has no schema: it was written by an earlier version"
-        cost = self._costs.cost(columns, paid.event)
+        cost = cost_by_law(columns, paid.event)
         return cost if isinstance(cost, str) else prefix_charge(cost.per_sample, paid.samples, cost.once)
 
     def covers_cost(self, account: str, release: str) -> bool:

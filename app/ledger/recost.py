@@ -7,15 +7,15 @@ Charges are compared with a tolerance of two units or 10⁻¹¹, for mathematics
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.ledger.amounts import Amounts, upgrade_charge
 from app.ledger.canonical import regime_in
 from app.ledger.entry import CHARGES, Entry, EntryKind
 from app.ledger.filters import GAUSSIAN
-from app.ledger.law_costs import LawCosts, lenient
+from app.ledger.law_costs import cost_by_law, lenient
 from app.ledger.reading import reading_of
 
 Outcome = Literal["exact", "over_charged", "under_charged", "not_recomputable"]
@@ -25,7 +25,7 @@ Outcome = Literal["exact", "over_charged", "under_charged", "not_recomputable"]
 class Recost:
     """One charge: what it was, and what it would be now, as pure ε and as ε at the account's δ; None: no finite bound.
 
-    `law` drew it; `why` says why it cannot be computed.
+    `law` drew it; `lowered`: a later line took back what it cost too much; `why` says why it cannot be computed.
     """
 
     sequence: int
@@ -39,6 +39,7 @@ class Recost:
     computed_pure_nano: int | None
     charged_epsilon: float | None
     computed_epsilon: float | None
+    lowered: bool = False
     why: str | None = None
 
     @property
@@ -50,23 +51,30 @@ class Recost:
 
 
 class Recoster:
-    """Takes lines in order; remembers the schema each release was reserved with, every account's δ and every cost."""
+    """Takes lines in order; remembers the schema each release was reserved with, and every account's δ."""
 
     def __init__(self) -> None:
         self._columns: dict[str, Mapping[str, Any]] = {}
         self._deltas: dict[str, float] = {}
-        self._costs = LawCosts()
+        self._lowered: set[tuple[str, str | None]] = set()
         self.counts: dict[Outcome, int] = {"exact": 0, "over_charged": 0, "under_charged": 0, "not_recomputable": 0}
 
     def feed(self, entry: Entry) -> Recost | None:
         """None for a line that charges nothing."""
         if entry.kind in ("open", "cap"):
             self._deltas[entry.account] = _delta(entry)
+        if entry.kind == "recost":
+            self._lowered.add((entry.account, entry.release))
         if entry.kind not in CHARGES:
             return None
         found = self._recost(entry)
         self.counts[found.outcome] += 1
         return found
+
+    def finished(self, found: Iterable[Recost | None]) -> list[Recost]:
+        """What `feed` gave for every line, once all were fed: the charges among them, saying which were lowered since."""
+        charges = [each for each in found if each is not None]
+        return [replace(each, lowered=(each.account, each.release) in self._lowered) for each in charges]
 
     def _recost(self, entry: Entry) -> Recost:
         charged, delta = entry.amounts, self._deltas.get(entry.account, 0.0)
@@ -102,7 +110,7 @@ class Recoster:
             columns = self._columns.get(entry.release or "")
             if columns is None:
                 return law, "the event has no schema: it was written by an earlier version", False
-            cost = self._costs.cost(columns, event)
+            cost = cost_by_law(columns, event)
             if isinstance(cost, str):
                 return law, cost, False
             return law, upgrade_charge(cost.per_sample, event["held"], event["samples"], cost.once), cost.gaussian

@@ -97,6 +97,8 @@ async def test_books_fall_to_what_is_owed_by_a_line_and_a_signed_act(runtime: Ru
     assert (verdict.ok, verdict.entries, verdict.reason) == (True, 4, None)
     assert [(each["kind"], each["verified"]) for each in verdict.acts] == [("recosted", True)]
     assert await apply(runtime, dataset) == (None, [])
+    _, (line,) = await recost_ledger(runtime)
+    assert (line.outcome, line.lowered) == ("over_charged", True)
     await check_ledger_on_start(runtime)
     assert runtime.notary.fault is None
 
@@ -107,6 +109,7 @@ async def test_the_report_says_what_each_charge_was_and_would_be(runtime: Runtim
     recoster, (line,) = await recost_ledger(runtime)
     assert recoster.counts["over_charged"] == 1
     assert (line.law, line.outcome, line.account, line.delta) == (1, "over_charged", dataset, 1e-6)
+    assert not line.lowered
     assert line.charged_pure_nano == 2 * (line.computed_pure_nano or 0)
     assert line.epsilon_less is not None
     assert line.epsilon_less == (line.charged_epsilon or 0) - (line.computed_epsilon or 0) > 0

@@ -50,12 +50,9 @@ async def test_every_line_names_its_basis_its_assumption_and_a_sentence(world: W
     assert line(card, "pure")["value"] == cost.total.pure
     assert line(card, "renyi")["value"] == [[a, d] for a, d in zip(ORDERS, cost.total.curve, strict=True)]
     assert line(card, "papers_lipschitz")["value"] == cost.papers_pure
-    assert (
-        line(card, "zcdp_rho")["value"]
-        == card["zcdp_rho"]
-        >= max(bound / order for order, bound in zip(ORDERS, cost.total.curve, strict=True))
-    )
-    assert line(card, "gdp_mu")["value"] == card["gdp_mu"] > 0
+    needed = max(bound / order for order, bound in zip(ORDERS, cost.total.curve, strict=True))
+    assert line(card, "zcdp_rho")["value"] >= needed
+    assert line(card, "gdp_mu")["value"] > 0
     assert not card["vacuous"]
 
 
@@ -137,9 +134,9 @@ PERTURBED = {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "del
 
 async def test_gaussian_noise_has_the_rho_and_the_mu_of_its_own_law(world: World):
     card, cost = await measured_card(world, MEAN, PERTURBED)
-    assert card["zcdp_rho"] == pytest.approx(cost.once.curve[0] / ORDERS[0], rel=1e-9)
-    assert card["gdp_mu"] == pytest.approx(math.sqrt(2 * card["zcdp_rho"]), rel=1e-3)
-    assert card["gdp_mu"] > math.sqrt(2 * card["zcdp_rho"])
+    rho, mu = line(card, "zcdp_rho")["value"], line(card, "gdp_mu")["value"]
+    assert rho == pytest.approx(cost.once.curve[0] / ORDERS[0], rel=1e-9)
+    assert math.sqrt(2 * rho) < mu < 1.001 * math.sqrt(2 * rho)
 
 
 async def measured_card(world: World, model: dict[str, Any], mechanism: dict[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -156,7 +153,7 @@ async def measured_card(world: World, model: dict[str, Any], mechanism: dict[str
 async def test_draws_of_an_inexact_sampler_name_its_slack_wherever_it_matters(world: World, model: dict[str, Any]):
     card, cost = await measured_card(world, model, DRAWN)
     assert cost.total.slack_delta > 0
-    assert (card["zcdp_rho"], card["gdp_mu"]) == (None, None)
+    assert [line(card, name)["value"] for name in ("zcdp_rho", "gdp_mu")] == [None, None]
     for name in WITH_SLACK:
         assert f"a probability of {cost.total.slack_delta:.3g}" in line(card, name)["assumption"], name
         assert "certified given the sampler's declared allowance" in line(card, name)["assumption"], name

@@ -18,8 +18,6 @@ CARD: JsonDict = {
     "delta": 1e-6,
     "best_order": 5.0,
     "pure_epsilon": 588.9,
-    "zcdp_rho": 0.19,
-    "gdp_mu": 32.3,
     "vacuous": False,
     "lines": [
         {
@@ -58,14 +56,13 @@ class Card(Answer):
     delta: Amount
     best_order: float | None
     pure_epsilon: Amount | None
-    zcdp_rho: Amount | None = Field(
-        description="ρ with D_α ≤ ρ·α at every order, for composing elsewhere; null if none."
-    )
-    gdp_mu: Amount | None = Field(description="Certified μ of Gaussian differential privacy; null if none.")
     vacuous: bool
-    lines: list[CardLine]
+    lines: list[CardLine] = Field(
+        description="One a promise. For composing elsewhere, `zcdp_rho` is ρ with D_α ≤ ρ·α at every order and `gdp_mu` a "
+        "certified μ of Gaussian differential privacy; their value is null where there is none."
+    )
     not_promised: list[str]
     digest: str = Field(
-        description="SHA-256 of the figures: canonical JSON of every field but `lines`, `not_promised`, `vacuous`, `status`, "
-        "`zcdp_rho`, `gdp_mu` and this one. Receipts of exports name it as `card_sha256`."
+        description="SHA-256 of the figures: canonical JSON of every field but `lines`, `not_promised`, `vacuous`, `status` "
+        "and this one. Receipts of exports name it as `card_sha256`."
     )

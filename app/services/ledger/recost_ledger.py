@@ -31,13 +31,10 @@ class Lowering:
 
 async def recost_ledger(runtime: Runtime) -> tuple[Recoster, list[Recost]]:
     """Every charge computed again, each with what it would be now. Changes nothing."""
-    recoster, found = Recoster(), []
+    recoster = Recoster()
     async with runtime.database.read() as connection:
-        async for entry in stream(connection):
-            result = recoster.feed(entry)
-            if result is not None:
-                found.append(result)
-    return recoster, found
+        found = [recoster.feed(entry) async for entry in stream(connection)]
+    return recoster, recoster.finished(found)
 
 
 async def apply_recost(runtime: Runtime, *, account: str, actor: str, reason: str) -> tuple[Act | None, list[Lowering]]:

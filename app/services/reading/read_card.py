@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.kinds.plan_figures import finite
-from app.core.privacy.concentrated import certified_gdp_mu, zcdp_rho
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
@@ -28,9 +27,8 @@ NOT_PROMISED = [
     "What is true of people in general may be learnt, and applied to anyone, in the data or not.",
 ]
 
-NOT_FIGURES = frozenset({"lines", "not_promised", "vacuous", "status", "digest", "zcdp_rho", "gdp_mu"})
-"""Sentences, and what may change while the guarantee stays: wording improves, a ceiling is set, a release is withdrawn, the same
-cost gets a tighter name. Receipts from before keep naming the same digest."""
+NOT_FIGURES = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
+"""Sentences, and what may change while the guarantee stays: wording improves, a ceiling is set, a release is withdrawn."""
 
 
 async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: str) -> dict[str, Any]:
@@ -73,8 +71,6 @@ def build_card(
         "delta": dataset.delta,
         "best_order": None if order is None else float(order),
         "pure_epsilon": finite(cost.total.pure),
-        "zcdp_rho": zcdp_rho(cost.total),
-        "gdp_mu": certified_gdp_mu(cost),
         "vacuous": vacuous,
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
         "not_promised": NOT_PROMISED,

@@ -10,7 +10,7 @@ import msgspec
 
 from postern.client.tables import cell, html_table, printable, text_table
 
-WORDING = frozenset({"lines", "not_promised", "vacuous", "status", "digest", "zcdp_rho", "gdp_mu"})
+WORDING = frozenset({"lines", "not_promised", "vacuous", "status", "digest"})
 """What may change without changing the guarantee; everything else of a card is digested."""
 
 
@@ -41,9 +41,17 @@ class Card:
     lines: tuple[CardLine, ...]
     not_promised: tuple[str, ...]
     digest: str
-    zcdp_rho: float | None = None
-    gdp_mu: float | None = None
     figures: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def zcdp_rho(self) -> float | None:
+        """ρ with D_α ≤ ρ·α at every order, for composing elsewhere; None if there is none."""
+        return self._value("zcdp_rho")
+
+    @property
+    def gdp_mu(self) -> float | None:
+        """Certified μ of Gaussian differential privacy; None if there is none."""
+        return self._value("gdp_mu")
 
     @property
     def recomputed_digest(self) -> str:
@@ -60,6 +68,9 @@ class Card:
 
     def table(self) -> str:
         return text_table(("name", "value", "basis"), [(x.name, cell(x.value), x.basis) for x in self.lines])
+
+    def _value(self, name: str) -> float | None:
+        return next((line.value for line in self.lines if line.name == name), None)
 
     def _title(self) -> str:
         return f"{self.release}: ε = {self.epsilon:.6g} at δ = {self.delta:.3g}, {self.samples} samples of n = {self.n}"
