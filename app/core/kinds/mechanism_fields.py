@@ -1,7 +1,7 @@
 """The settings of `baps`, `laplace` and `map`, the same in every kind of model; a kind adds what they cost and how they draw."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -14,6 +14,10 @@ TEMPERATURE_MIN = 1e-6
 Score = Literal["probability", "log_density"]
 SCORES: tuple[Score, ...] = ("log_density", "probability")
 AUTO_SCORE: Literal["auto"] = "auto"
+CURRENT_LAW = 2
+"""Which law a release of today is drawn from. A mechanism keeps what it costs and draws under every earlier number, so that
+what was drawn then can still be costed. In `map` with the probability score, 1 has its gain from a bound of total variation,
+2 from the largest change of one point."""
 
 Samples = Annotated[int, Field(ge=1, le=SAMPLES_MAX)]
 Epsilon = Annotated[float, Field(ge=EPSILON_MIN, le=EPSILON_MAX)]
@@ -102,16 +106,19 @@ class LaplaceFields:
 
 @dataclass(frozen=True, slots=True)
 class MapFields:
-    """One point, charged once. `auto` stands for a score that a plan still has to name."""
+    """One point, charged once. `auto` stands for a score that a plan still has to name; `law` is no part of a request."""
 
     epsilon: float
     score: Score | Literal["auto"] = "log_density"
+    law: int = field(default=CURRENT_LAW, kw_only=True)
     kind: ClassVar[str] = "map"
     samples: ClassVar[int] = 1
     budget_epsilon_max: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
+        if not 1 <= self.law <= CURRENT_LAW:
+            raise InvalidMechanism("mechanism.law", f"a whole number from 1 to {CURRENT_LAW}")
 
     def as_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "epsilon": self.epsilon, "score": self.score}
