@@ -6,7 +6,7 @@ with b = τ(η·Δt − A·Δm) on the grid. For a fixed first dataset v the div
 changes that one of v's people could make only the vertices of their hull need visiting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from app.core.grids.public_grid import Direction, PublicGrid, person_points
 from app.core.numerics.hull import hull_vertices
 from app.core.numerics.remainder import centred_cumulant
 from app.core.privacy.cost import ORDERS
+from app.core.privacy.mixed_pairs import log_drawn
 
 Array = NDArray[np.float64]
 
@@ -46,6 +47,13 @@ def pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) ->
     return points * (6 if unit_rows > 1 else 2)
 
 
+def all_pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
+    """At most how many pairs `enumerate_drawn` visits."""
+    reach = unit_rows * (statistic_range[1] - statistic_range[0])
+    changes = (2 * reach + 1) * (2 * unit_rows - 1) - 1
+    return pair_count(statistic_range, people, unit_rows) // (6 if unit_rows > 1 else 2) * changes
+
+
 def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> Supremum:
     best = np.zeros(len(ORDERS))
     best_kl = 0.0
@@ -59,10 +67,7 @@ def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], peopl
 
 def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Array, Array]:
     """(D_α for every start v and order, KL for every start) between P_v and P_{v+change}."""
-    t, m = starts[:, 0:1], starts[:, 1:2]
-    log_w = grid.log_prior + grid.temperature * (grid.eta * t - grid.partition * m)
-    top = log_w.max(axis=1, keepdims=True)
-    log_p = log_w - top - np.log(np.exp(log_w - top).sum(axis=1, keepdims=True))
+    log_p = _log_tables(grid, starts)
     b = grid.change(change)
     centred = b - (np.exp(log_p) * b).sum(axis=1, keepdims=True)
     kl = centred_cumulant(log_p, centred)
@@ -70,10 +75,61 @@ def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Arr
     return np.stack(curves, axis=1), kl
 
 
+def enumerate_pure(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> float:
+    """The largest log-ratio between the tables really drawn, with their share of the uniform one (`mixed_pairs.py`)."""
+    return _largest_fall(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
+
+
+def enumerate_pointwise(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> float:
+    """The largest change of one point's posterior probability (`mixed_pairs.py`)."""
+    return _largest_fall(grid, statistic_range, people, unit_rows, np.exp)
+
+
+def _largest_fall(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, of: Callable[[Array], Array]
+) -> float:
+    """Of a function that rises with log p: for a fixed first dataset at an extreme change."""
+    largest = 0.0
+    for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
+        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
+            before, after = (of(_log_tables(grid, each)) for each in (chunk, chunk + change))
+            largest = max(largest, float((before - after).max()))
+    return largest
+
+
+def enumerate_drawn(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, orders: Array
+) -> Array:
+    """D_α between the tables really drawn, at `orders`: every pair, since with a share γ D_α is no longer convex in the change.
+
+    A sum near 1 loses 2⁻⁵² for every point; that is added back.
+    """
+    largest = np.zeros(len(orders))
+    for change, starts in _pairs_by_change(statistic_range, people, unit_rows, vertices_only=False):
+        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
+            before, after = (log_drawn(_log_tables(grid, each), grid.size) for each in (chunk, chunk + change))
+            ratio = before - after
+            for i, order in enumerate(orders):
+                joint = before + (order - 1) * ratio
+                top = joint.max(axis=1)
+                cumulant = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+                largest[i] = max(largest[i], float(cumulant.max()))
+    lost: Array = (np.maximum(largest, 0.0) + 2.0**-50 * (orders + grid.size)) / (orders - 1)
+    return lost
+
+
+def _log_tables(grid: PublicGrid, starts: Array) -> Array:
+    t, m = starts[:, 0:1], starts[:, 1:2]
+    log_w = grid.log_prior + grid.temperature * (grid.eta * t - grid.partition * m)
+    top = log_w.max(axis=1, keepdims=True)
+    log_p: Array = log_w - top - np.log(np.exp(log_w - top).sum(axis=1, keepdims=True))
+    return log_p
+
+
 def _pairs_by_change(
-    statistic_range: tuple[int, int], people: int, unit_rows: int
+    statistic_range: tuple[int, int], people: int, unit_rows: int, vertices_only: bool = True
 ) -> Iterator[tuple[Direction, Array]]:
-    """(change, every first dataset it must be tried on): for each dataset only the extreme changes open to it."""
+    """(change, every first dataset it must be tried on): for each dataset all changes open to it, or only extreme ones."""
     low, high = statistic_range
     starts = np.array(reachable(statistic_range, people, unit_rows), dtype=np.int64)
     persons = person_points(statistic_range, unit_rows)
@@ -85,13 +141,14 @@ def _pairs_by_change(
     kinds, kind_of = np.unique(possible, axis=0, return_inverse=True)
     changes: dict[Direction, list[NDArray[np.int64]]] = {}
     for i, kind in enumerate(kinds):
-        for change in _extreme_changes([person for person, may in zip(persons, kind, strict=True) if may], persons):
+        olds = [person for person, may in zip(persons, kind, strict=True) if may]
+        open_to_it = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in persons} - {(0, 0)}
+        for change in _extreme(open_to_it) if vertices_only else open_to_it:
             changes.setdefault(change, []).append(starts[kind_of.ravel() == i])
     for change, found in changes.items():
         yield change, np.concatenate(found).astype(np.float64)
 
 
-def _extreme_changes(olds: list[Direction], news: list[Direction]) -> list[Direction]:
-    """Vertices of all changes from one of `olds` to one of `news`; D is convex in the change and 0 at no change."""
-    changes = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in news}
+def _extreme(changes: set[Direction]) -> list[Direction]:
+    """Vertices of all changes; D is convex in the change and 0 at no change."""
     return [change for change in hull_vertices(changes | {(0, 0)}) if change != (0, 0)]

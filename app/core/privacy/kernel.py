@@ -10,7 +10,8 @@ the first from t₀ − ℓ, falling like the last to t₀ + w + Δ, which is th
 
     G(t, Δ) ≤ min( G(t₀ + w·(α−1)/α, Δ + w/α),  (α−1)Δ²/2·max S on [t₀−ℓ, t₀+w] + Δ²/2·max S on [t₀, t₀+w+Δ] ).
 
-Intervals whose bound exceeds the largest G seen by more than TOLERANCE are halved; the answer is the largest bound left.
+Intervals whose bound exceeds the largest G seen by more than TOLERANCE are halved; the answer is the largest bound, of those
+that were settled and of those still open when the rounds or the room for intervals ended.
 Which are halved and when that ends decides the work, never the soundness.
 """
 
@@ -36,17 +37,26 @@ _ROUNDOFF = 2.0**-53
 _POWERS = np.array([1.0, *ORDERS])
 
 
+def kernel_ceiling(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Ceiling | None:
+    """Of ψ″ wherever a path of the largest order goes; none where the grid is too coarse for `curvature.py`."""
+    low, high = statistic_range
+    reach = (ORDERS[-1] - 1) * float(high - low)
+    ceiling = curvature_ceiling(grid, rows, (rows * low - reach, rows * high + reach))
+    if ceiling is not None and not np.isfinite(ceiling.left + ceiling.right).all():
+        raise NumericalFailure("a ceiling of the curvature came out undefined")
+    return ceiling
+
+
 def kernel_supremum(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Supremum | None:
-    """Bounds of D_α at every order and of KL, one row a person; none where the grid is too coarse for `curvature.py`."""
+    """Bounds of D_α at every order and of KL, one row a person; none where there is no ceiling."""
+    ceiling = kernel_ceiling(grid, statistic_range, rows)
+    return None if ceiling is None else supremum_under(ceiling, statistic_range, rows)
+
+
+def supremum_under(ceiling: Ceiling, statistic_range: tuple[int, int], rows: int) -> Supremum:
     low, high = statistic_range
     step = float(high - low)
     ends = float(rows * low), float(rows * high)
-    reach = (ORDERS[-1] - 1) * step
-    ceiling = curvature_ceiling(grid, rows, (ends[0] - reach, ends[1] + reach))
-    if ceiling is None:
-        return None
-    if not np.isfinite(ceiling.left + ceiling.right).all():
-        raise NumericalFailure("a ceiling of the curvature came out undefined")
     upward = _suprema(ceiling, (ends[0], ends[1] - step), step)
     downward = _suprema(ceiling.mirrored(), (-ends[1], -ends[0] - step), step)
     kl, *curve = np.maximum(upward, downward)
@@ -62,18 +72,19 @@ def _suprema(ceiling: Ceiling, ends: tuple[float, float], step: float) -> Array:
     starts, stops = np.tile(cuts[:-1], count), np.tile(cuts[1:] - 1, count)
     seen = np.zeros(count)
     settled = np.zeros(count)
-    for _ in range(_ROUNDS_MAX):
+    rounds = 0
+    while True:
         power = _POWERS[which]
         bounds = hats.over(starts, stops, power, step)
         np.maximum.at(seen, which, hats.at(np.floor((starts + stops) / 2), power, np.full(len(which), step)))
         open_ = ~(bounds <= seen[which] * (1 + TOLERANCE)) & (stops > starts)
         np.maximum.at(settled, which[~open_], bounds[~open_])
-        if not open_.any() or 2 * open_.sum() > _INTERVALS_MAX:
-            break
+        rounds += 1
+        if not open_.any() or 2 * open_.sum() > _INTERVALS_MAX or rounds == _ROUNDS_MAX:
+            np.maximum.at(settled, which[open_], bounds[open_])
+            return settled
         which, middle = np.tile(which[open_], 2), np.floor((starts[open_] + stops[open_]) / 2)
         starts, stops = np.concatenate([starts[open_], middle + 1]), np.concatenate([middle, stops[open_]])
-    np.maximum.at(settled, which[open_], bounds[open_])
-    return settled
 
 
 class _Hats:

@@ -2,14 +2,17 @@
 
 On a continuum the papers' density score has no sensitivity; on the public grid two scores do:
 
-  probability   score p_k, the point's posterior probability. |p_k − p'_k| ≤ Δ = min(√(KL_sup/2), tanh(r/4)) (Pinsker; and
-                total variation of two tables with log-ratios of range r). Weights ∝ exp(g·p_k): range 2gΔ.
+  probability   score p_k, the point's posterior probability, which one person changes by at most Δ, certified over all points and
+                pairs (`posterior_cost.point_change`). Weights ∝ exp(g·p_k): range 2gΔ.
   log_density   score log-likelihood, whose change b has range r at τ = 1. Weights ∝ prior·likelihood^p: range p·r.
 
 The sampler's errors widen that range. If every log-weight is within e of exact, the log-ratio of two neighbours' tables has
 range at most 2gΔ + 4e or p·r + 4e (mixing with the uniform table brings every ratio nearer to 1), and g and p are what makes
 this ε: e = s for `log_density`, e = s·(1 + 2g) for `probability`, whose scores carry an error of s each. So the table drawn
-from has range at most ε, slack included: pure ε, D_α ≤ min(ε, α·ε²/8), charged as asked.
+from has range at most ε, slack included, and D_α ≤ min(ε, α·ε²/8): what `probability` is charged.
+`log_density` is one draw of the posterior at temperature p and is charged as that, which is far less: ε is what fixes p.
+
+Laws. 1 had g from a bound of total variation, √(KL/2) or tanh(r/4), instead of Δ; `log_density` has always been the same.
 
 Which score is nearer to the truth depends on n and ε. `auto` is the one with the smaller simulated error, from public
 numbers (`map_simulation.py`).
@@ -30,12 +33,12 @@ from app.core.grids.integer_table import (
     mixed_table,
 )
 from app.core.grids.public_grid import PublicGrid, directions
-from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES, MapFields, Score
+from app.core.kinds.mechanism_fields import AUTO_SCORE, CURRENT_LAW, SCORES, MapFields, Score
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.map_simulation import PointError, log_density_error, probability_error
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
-from app.core.privacy.posterior_cost import WEIGHT_ERROR, posterior_draw_cost
+from app.core.privacy.posterior_cost import WEIGHT_ERROR, point_change, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
 from app.errors import NumericalFailure
@@ -53,15 +56,14 @@ class MapPoint(MapFields):
         """With the score named: for `auto` the one of smaller simulated error."""
         if self.score != AUTO_SCORE:
             return self
-        errors = score_errors(model, self.epsilon, people, unit_rows)
+        errors = score_errors(model, self.epsilon, people, unit_rows, self.law)
         best: Score = min(SCORES, key=lambda score: errors[score].total_sd)
         return replace(self, score=best)
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
         chosen = self.settled(model, people, unit_rows)
-        power = 1.0
         if chosen.score == "log_density":
-            power = likelihood_power(model, self.epsilon, people, unit_rows)
+            return _tempered_cost(model, people, unit_rows, self.epsilon)
         return ReleaseCost(
             per_sample=ZERO_COST,
             once=choice_cost(chargeable(self.epsilon)),
@@ -69,7 +71,7 @@ class MapPoint(MapFields):
             kl_sup=min(self.epsilon, self.epsilon**2 / 8),
             papers_pure=self.epsilon,
             method="certified: bounded range",
-            grid_points=_grid_points(model, people * unit_rows, power),
+            grid_points=_grid_points(model, people * unit_rows, 1.0),
         )
 
     def draw(
@@ -94,7 +96,7 @@ class MapPoint(MapFields):
         weights = integer_weights(model.constants(grid), statistic)
         total = sum(weights)
         scores = np.array([weight / total for weight in weights])
-        gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows))
+        gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
         return grid.theta, mixed_table(gain * (scores - scores.max()))
 
 
@@ -103,14 +105,36 @@ def choice_cost(epsilon: float) -> Cost:
     return Cost(epsilon, tuple(min(epsilon, order * epsilon**2 / 8) for order in ORDERS))
 
 
-def score_errors(model: Model, epsilon: float, people: int, unit_rows: int) -> dict[Score, PointError]:
+def _tempered_cost(model: Model, people: int, unit_rows: int, epsilon: float) -> ReleaseCost:
+    """Of one draw at the power that ε allows: never more than a choice of range ε."""
+    draw = posterior_draw_cost(model, people, unit_rows, likelihood_power(model, epsilon, people, unit_rows))
+    most = choice_cost(chargeable(epsilon))
+    curve = tuple(min(pair) for pair in zip(draw.drawn.curve, most.curve, strict=True))
+    return ReleaseCost(
+        per_sample=ZERO_COST,
+        once=Cost(min(draw.drawn.pure, most.pure), curve),
+        samples=1,
+        kl_sup=min(draw.kl_sup, epsilon, epsilon**2 / 8),
+        papers_pure=epsilon,
+        method=draw.method,
+        grid_points=draw.grid_points,
+    )
+
+
+def score_errors(
+    model: Model, epsilon: float, people: int, unit_rows: int, law: int = CURRENT_LAW
+) -> dict[Score, PointError]:
     """The simulated error of either score. Raises NumericalFailure where one is undefined."""
-    gain = score_gain(epsilon, score_sensitivity(model, people, unit_rows))
-    power = likelihood_power(model, epsilon, people, unit_rows)
-    return {
-        "log_density": log_density_error(model, people, unit_rows, power),
-        "probability": probability_error(model, people, unit_rows, gain),
-    }
+    return {score: score_error(score, model, epsilon, people, unit_rows, law) for score in SCORES}
+
+
+def score_error(
+    score: Score, model: Model, epsilon: float, people: int, unit_rows: int, law: int = CURRENT_LAW
+) -> PointError:
+    if score == "log_density":
+        return log_density_error(model, people, unit_rows, likelihood_power(model, epsilon, people, unit_rows))
+    gain = score_gain(epsilon, score_sensitivity(model, people, unit_rows, law))
+    return probability_error(model, people, unit_rows, gain)
 
 
 def score_gain(epsilon: float, sensitivity: float) -> float:
@@ -118,8 +142,10 @@ def score_gain(epsilon: float, sensitivity: float) -> float:
     return (chargeable(epsilon) - 4 * WEIGHT_ERROR) / (2 * sensitivity + 8 * WEIGHT_ERROR) * (1 - _RELATIVE_MARGIN)
 
 
-def score_sensitivity(model: Model, people: int, unit_rows: int) -> float:
-    """Δ: how much one person can change a point's posterior probability."""
+def score_sensitivity(model: Model, people: int, unit_rows: int, law: int = CURRENT_LAW) -> float:
+    """Δ: how much one person can change a point's posterior probability, by the bound of that law."""
+    if law > 1:
+        return point_change(model, people, unit_rows) + 8 * WEIGHT_ERROR
     draw = posterior_draw_cost(model, people, unit_rows, 1.0)
     mixing = 2 * UNIFORM_SHARE + 8 * WEIGHT_ERROR
     return min(float(np.sqrt(draw.kl_sup / 2)), float(np.tanh(draw.range_pure / 4))) + mixing
