@@ -39,12 +39,15 @@ def reachable(statistic_range: tuple[int, int], people: int, unit_rows: int) -> 
     return [(t, m) for m in rows for t in range(m * low, m * high + 1)]
 
 
+def dataset_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
+    """How many (Σ T, rows) are `reachable`."""
+    rows = people * (unit_rows - 1) + 1
+    return rows + (statistic_range[1] - statistic_range[0]) * rows * people * (unit_rows + 1) // 2
+
+
 def pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
     """About how many pairs `enumerate_supremum` visits, before it visits any: six extreme changes, or two."""
-    span = statistic_range[1] - statistic_range[0]
-    rows = people * (unit_rows - 1) + 1
-    points = rows + span * rows * people * (unit_rows + 1) // 2
-    return points * (6 if unit_rows > 1 else 2)
+    return dataset_count(statistic_range, people, unit_rows) * (6 if unit_rows > 1 else 2)
 
 
 def all_pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
@@ -89,11 +92,22 @@ def _largest_fall(
     grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, of: Callable[[Array], Array]
 ) -> float:
     """Of a function that rises with log p: for a fixed first dataset at an extreme change."""
+    low, high = statistic_range
+    every = np.array(reachable(statistic_range, people, unit_rows), dtype=np.float64)
+    chunks = np.array_split(every, max(1, len(every) * grid.size // 50_000))
+    values = np.concatenate([of(_log_tables(grid, chunk)) for chunk in chunks])
+    rows = np.arange(people, people * unit_rows + 1)
+    first = np.concatenate([[0], np.cumsum(rows * (high - low) + 1)[:-1]])
+
+    def place(statistics: Array) -> NDArray[np.int64]:
+        t, m = statistics.astype(np.int64).T
+        found: NDArray[np.int64] = first[m - people] + t - m * low
+        return found
+
     largest = 0.0
     for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
-            before, after = (of(_log_tables(grid, each)) for each in (chunk, chunk + change))
-            largest = max(largest, float((before - after).max()))
+            largest = max(largest, float((values[place(chunk)] - values[place(chunk + change)]).max()))
     return largest
 
 

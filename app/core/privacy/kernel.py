@@ -24,6 +24,7 @@ from app.core.grids.public_grid import PublicGrid
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.curvature import Ceiling, curvature_ceiling
 from app.core.privacy.enumeration import Supremum
+from app.core.privacy.range_maximum import RangeMaximum
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -98,7 +99,7 @@ class _Hats:
         centre = int(np.argmax(self._left))
         self._once = _running(widths * (self._left + self._right) / 2, centre)
         self._twice = _running(widths * (self._once[:-1] + widths * (2 * self._left + self._right) / 6), centre)
-        self._tallest = _RangeMaximum(np.maximum(self._left, self._right))
+        self._tallest = RangeMaximum(np.maximum(self._left, self._right)[None])
         self._furthest = float(np.abs(ceiling.nodes).max())
 
     def at(self, t: Array, power: Array, step: Array) -> Array:
@@ -145,7 +146,7 @@ class _Hats:
         first, last = a.cell[apart], b.cell[apart]
         ends[apart] = np.maximum(ends[apart], np.maximum(self._right[first], self._left[last]))
         apart, first, last = (side[last - first > 1] for side in (apart, first, last))
-        ends[apart] = np.maximum(ends[apart], self._tallest.between(first + 1, last - 1))
+        ends[apart] = np.maximum(ends[apart], self._tallest.between(0, first + 1, last - 1))
         return ends
 
 
@@ -163,21 +164,3 @@ def _running(values: Array, centre: int) -> Array:
     """Sums of `values` from node `centre` to every node, negative before it."""
     before, after = -np.cumsum(values[:centre][::-1])[::-1], np.cumsum(values[centre:])
     return np.concatenate([before, [0.0], after])
-
-
-class _RangeMaximum:
-    """Largest value on any run of cells, from maxima over runs of 1, 2, 4, … cells."""
-
-    def __init__(self, values: Array) -> None:
-        levels = [values]
-        length = 1
-        while 2 * length <= len(values):
-            older = levels[-1]
-            levels.append(np.concatenate([np.maximum(older[:-length], older[length:]), older[-length:]]))
-            length *= 2
-        self._levels = np.stack(levels)
-
-    def between(self, first: Index, last: Index) -> Array:
-        level = np.frexp(last - first + 1)[1] - 1
-        largest: Array = np.maximum(self._levels[level, first], self._levels[level, last - 2**level + 1])
-        return largest

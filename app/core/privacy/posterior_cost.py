@@ -5,6 +5,7 @@ Of an exact draw (`DrawCost.cost`) the smallest at each order (PRIVACY §2):
 and one of
   exact           every neighbouring pair visited (`enumeration.py`)
   certified       one row a person: a ceiling of Var(b) integrated along the path of every pair (`kernel.py`)
+  certified       several rows a person: such ceilings on a mesh of statistics, along every path (`unit_mesh.py`)
   certified       otherwise: α/2 times a mean of sup Var(b) over statistics nearer and further from the reachable (`peaks.py`)
 
 Of the draw that is made (`DrawCost.drawn`), from the table mixed with γ of the uniform one: D_α is no larger, the pure cost ε
@@ -19,12 +20,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, ExponentialModel, PublicGrid, directions
 from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.curvature import Ceiling
 from app.core.privacy.enumeration import (
     Supremum,
     all_pair_count,
+    dataset_count,
     enumerate_drawn,
     enumerate_pointwise,
     enumerate_pure,
@@ -35,6 +38,7 @@ from app.core.privacy.kernel import kernel_ceiling, supremum_under
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
+from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 
@@ -50,6 +54,7 @@ REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
 VISITS_MAX = 24_000_000
 NEAR_PURE = 1e4
+DATASETS_WORK_MAX = 1_000_000
 LARGE_STEP_SDS = 0.3
 """A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
 _RELATIVE_MARGIN = 1e-9
@@ -160,8 +165,36 @@ def _bounds(
         exact = supremum_under(ceiling, (low, high), people).times(slack)
         pure = _largest_change(grid, ceiling, (low, high), people)
         return _Bounds(exact, pure, "certified: ceilings of the curvature under its kernel")
-    peaks = _Peaks(grid, (low, high), people, unit_rows, changes)
-    return _Bounds(_certified(peaks), np.inf, "certified: supremum of the curvature")
+    if unit_rows > 1 and low == 0:
+        mesh = mesh_supremum(grid, high, people, unit_rows)
+        if mesh is not None:
+            return _meshed(mesh, grid, model.statistic_range, people, unit_rows)
+    tops = _tops(_Peaks(grid, (low, high), people, unit_rows, changes))
+    exact = Supremum(_weighted_means(tops), float(tops[0] / 2))
+    return _Bounds(exact, _chernoff(tops, grid.size), "certified: supremum of the curvature")
+
+
+def _meshed(
+    mesh: MeshBounds, grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int
+) -> _Bounds:
+    """The mesh's bounds with what rounding may have lost; the pure cost pair by pair where there are few datasets."""
+    edge, rows = float(statistic_range[1] * people * unit_rows), float(people * unit_rows)
+    slack = rounding_factor(grid, 2 * edge, 2 * rows)
+    pure = mesh.pure * slack + np.sqrt(2 * mesh.exact.kl) * (slack - 1)
+    if dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
+        pure = min(pure, enumerate_pure(grid, statistic_range, people, unit_rows) + np.log(slack))
+    return _Bounds(mesh.exact.times(slack), float(pure), "certified: ceilings of the curvature along every path")
+
+
+def _chernoff(tops: Array, points: int) -> float:
+    """A pure cost of the mixed table from `tops[i]` ≥ Var(b) within REACHES[i] changes: min over λ of log(K/γ)/λ + λ·Var/2.
+
+    For a point with y = b_k − E b > 0 and λ ≤ REACHES[i], p_k ≤ exp(−λy + λ²·Var/2), so that w_k ≤ (K/γ)·exp(−λ(y − y₀)) with
+    y₀ = log(K/γ)/λ + λ·Var/2. Hence w_k·y ≤ y₀: up to y₀ since w ≤ 1, beyond since y·e^{−λ(y − y₀)} falls from y = 1/λ < y₀ on.
+    """
+    nearest = np.minimum.accumulate(tops[::-1])[::-1]
+    reaches = np.array(REACHES[1:])
+    return float((np.log(points / UNIFORM_SHARE) / reaches + reaches * nearest[1:] / 2).min())
 
 
 def _few_pairs(model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int) -> bool:
@@ -213,8 +246,8 @@ def point_change(model: ExponentialModel, people: int, unit_rows: int) -> float:
     )
 
 
-def _certified(peaks: "_Peaks") -> Supremum:
-    """Bounds from sup Var(b) on every region; where there is none, from Var(b) ≤ r²/4."""
+def _tops(peaks: "_Peaks") -> Array:
+    """sup Var(b) on every region; where it is not known, Var(b) ≤ r²/4."""
     tops = np.full(len(REACHES), peaks.span**2 / 4)
     pending = [(0, peaks.useful - 1)] if peaks.useful else []
     while pending:
@@ -225,7 +258,7 @@ def _certified(peaks: "_Peaks") -> Supremum:
         else:
             middle = (first + last) // 2
             pending += [(middle + 1, last), (first, middle)]
-    return Supremum(_weighted_means(tops), tops[0] / 2)
+    return tops
 
 
 def _weighted_means(tops: Array) -> Array:
