@@ -114,22 +114,36 @@ def _largest_fall(
 def enumerate_drawn(
     grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, orders: Array
 ) -> Array:
-    """D_α between the tables really drawn, at `orders`: every pair, since with a share γ D_α is no longer convex in the change.
+    """D_α between the tables really drawn, at `orders`: every pair, as with a share γ D_α is no longer convex in the change."""
+    return enumerate_laws(grid, statistic_range, people, unit_rows, orders, lambda log_p: log_drawn(log_p, grid.size))[
+        1
+    ]
+
+
+def enumerate_laws(
+    grid: PublicGrid,
+    statistic_range: tuple[int, int],
+    people: int,
+    unit_rows: int,
+    orders: Array,
+    law: Callable[[Array], Array],
+) -> tuple[float, Array]:
+    """(largest log-ratio, D_α at `orders`) over every pair, between laws made of log-posteriors, log-probabilities both.
 
     A sum near 1 loses 2⁻⁵² for every point; that is added back.
     """
-    largest = np.zeros(len(orders))
+    pure, largest = 0.0, np.zeros(len(orders))
     for change, starts in _pairs_by_change(statistic_range, people, unit_rows, vertices_only=False):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
-            before, after = (log_drawn(_log_tables(grid, each), grid.size) for each in (chunk, chunk + change))
+            before, after = (law(_log_tables(grid, each)) for each in (chunk, chunk + change))
             ratio = before - after
+            pure = max(pure, float(ratio.max()))
             for i, order in enumerate(orders):
                 joint = before + (order - 1) * ratio
                 top = joint.max(axis=1)
                 cumulant = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
                 largest[i] = max(largest[i], float(cumulant.max()))
-    lost: Array = (np.maximum(largest, 0.0) + 2.0**-50 * (orders + grid.size)) / (orders - 1)
-    return lost
+    return pure, (np.maximum(largest, 0.0) + 2.0**-50 * (orders + grid.size)) / (orders - 1)
 
 
 def _log_tables(grid: PublicGrid, starts: Array) -> Array:

@@ -49,6 +49,13 @@ def log_drawn(log_p: Array, size: int) -> Array:
     return drawn
 
 
+def log_tables_drawn(grid: PublicGrid, rows: int, t: Array) -> Array:
+    """log q at every sum in `t`, a row each."""
+    log_w = grid.log_prior - grid.temperature * rows * grid.partition + t[:, None] * (grid.temperature * grid.eta)
+    log_w -= log_w.max(axis=1, keepdims=True)
+    return log_drawn(log_w - np.log(np.exp(log_w).sum(axis=1, keepdims=True)), grid.size)
+
+
 def pair_supremum(grid: PublicGrid, rows: int, step: int, sd: float, pointwise: bool = False) -> float:
     """sup |L_k(t) − L_k(t′)|, or of |p_k(t) − p_k(t′)|, for `rows` persons of one row in [0, step]; `sd` the largest of τη.
 

@@ -35,6 +35,7 @@ from app.core.privacy.enumeration import (
     pair_count,
 )
 from app.core.privacy.kernel import kernel_ceiling, supremum_under
+from app.core.privacy.mixed_orders import convex_envelope, drawn_powers
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
@@ -94,6 +95,8 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     capped = capped_curve(curve, float(pure))
     if bounds.enumerated:
         capped = np.minimum(capped, _visited(model, grid, people, unit_rows, capped))
+    elif unit_rows == 1 and model.statistic_range[0] == 0:
+        capped = _with_tried_orders(grid, people, model.statistic_range[1], curve, capped, float(pure))
     cost, drawn = _with_slack(span, curve), _with_slack(float(pure), capped)
     return DrawCost(cost, drawn, float(kl), span, bounds.method, grid.size)
 
@@ -122,6 +125,15 @@ def _visited(model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: 
         drawn = enumerate_drawn(grid, model.statistic_range, people, unit_rows, orders)
         found[near] = (drawn + 2 * np.log(slack)) * (1 + _RELATIVE_MARGIN)
     return found
+
+
+def _with_tried_orders(grid: PublicGrid, people: int, step: int, curve: Array, capped: Array, pure: float) -> Array:
+    """D_α where some orders of the mixed table were computed for every sum, and convexity between them."""
+    orders = np.array(ORDERS)
+    lost = np.log(rounding_factor(grid, float(people * step), float(people))) + 2.0**-50 * grid.size
+    tried = drawn_powers(grid, people, step, curve, capped, pure) * (1 + _RELATIVE_MARGIN) + 2 * orders * lost
+    better: Array = convex_envelope(np.minimum((orders - 1) * capped, tried), pure) / (orders - 1)
+    return np.minimum(capped, better * (1 + _RELATIVE_MARGIN))
 
 
 def _with_slack(pure: float, curve: Array) -> Cost:

@@ -113,7 +113,7 @@ def test_the_charge_is_for_one_point_once() -> None:
     assert cost.per_sample.pure == 0
     assert cost.total == cost.prefix(1) == cost.once
     assert cost.total.pure <= 0.7
-    by_probability = MapPoint(0.7, "probability").cost(build("bernoulli"), 50, 1)
+    by_probability = MapPoint(0.7, "probability").cost(build("bernoulli"), 400, 1)
     assert 0.7 - 1e-9 <= by_probability.total.pure <= 0.7
 
 

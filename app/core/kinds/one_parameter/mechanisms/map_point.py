@@ -9,8 +9,8 @@ On a continuum the papers' density score has no sensitivity; on the public grid 
 The sampler's errors widen that range. If every log-weight is within e of exact, the log-ratio of two neighbours' tables has
 range at most 2gΔ + 4e or p·r + 4e (mixing with the uniform table brings every ratio nearer to 1), and g and p are what makes
 this ε: e = s for `log_density`, e = s·(1 + 2g) for `probability`, whose scores carry an error of s each. So the table drawn
-from has range at most ε, slack included, and D_α ≤ min(ε, α·ε²/8): what `probability` is charged.
-`log_density` is one draw of the posterior at temperature p and is charged as that, which is far less: ε is what fixes p.
+from has range at most ε, slack included, and D_α ≤ min(ε, α·ε²/8): what `probability` is charged, or less where every pair can
+be visited. `log_density` is one draw of the posterior at temperature p and charged as that: ε is what fixes p (`map_cost.py`).
 
 Laws. 1 had g from a bound of total variation, √(KL/2) or tanh(r/4), instead of Δ; `log_density` has always been the same.
 
@@ -35,9 +35,9 @@ from app.core.grids.integer_table import (
 from app.core.grids.public_grid import PublicGrid, directions
 from app.core.kinds.mechanism_fields import AUTO_SCORE, CURRENT_LAW, SCORES, MapFields, Score
 from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.map_cost import scored_cost, tempered_cost
 from app.core.kinds.one_parameter.map_simulation import PointError, log_density_error, probability_error
 from app.core.kinds.one_parameter.statistic import clamped
-from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, point_change, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
@@ -61,18 +61,11 @@ class MapPoint(MapFields):
         return replace(self, score=best)
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
-        chosen = self.settled(model, people, unit_rows)
-        if chosen.score == "log_density":
-            return _tempered_cost(model, people, unit_rows, self.epsilon)
-        return ReleaseCost(
-            per_sample=ZERO_COST,
-            once=choice_cost(chargeable(self.epsilon)),
-            samples=1,
-            kl_sup=min(self.epsilon, self.epsilon**2 / 8),
-            papers_pure=self.epsilon,
-            method="certified: bounded range",
-            grid_points=_grid_points(model, people * unit_rows, 1.0),
-        )
+        if self.settled(model, people, unit_rows).score == "log_density":
+            power = likelihood_power(model, self.epsilon, people, unit_rows)
+            return tempered_cost(model, people, unit_rows, self.epsilon, power)
+        gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
+        return scored_cost(model, people, unit_rows, self.epsilon, gain)
 
     def draw(
         self,
@@ -98,27 +91,6 @@ class MapPoint(MapFields):
         scores = np.array([weight / total for weight in weights])
         gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
         return grid.theta, mixed_table(gain * (scores - scores.max()))
-
-
-def choice_cost(epsilon: float) -> Cost:
-    """Of one choice whose log-ratio between neighbours has range at most ε (Dong, Durfee and Rogers 2020)."""
-    return Cost(epsilon, tuple(min(epsilon, order * epsilon**2 / 8) for order in ORDERS))
-
-
-def _tempered_cost(model: Model, people: int, unit_rows: int, epsilon: float) -> ReleaseCost:
-    """Of one draw at the power that ε allows: never more than a choice of range ε."""
-    draw = posterior_draw_cost(model, people, unit_rows, likelihood_power(model, epsilon, people, unit_rows))
-    most = choice_cost(chargeable(epsilon))
-    curve = tuple(min(pair) for pair in zip(draw.drawn.curve, most.curve, strict=True))
-    return ReleaseCost(
-        per_sample=ZERO_COST,
-        once=Cost(min(draw.drawn.pure, most.pure), curve),
-        samples=1,
-        kl_sup=min(draw.kl_sup, epsilon, epsilon**2 / 8),
-        papers_pure=epsilon,
-        method=draw.method,
-        grid_points=draw.grid_points,
-    )
 
 
 def score_errors(
@@ -173,8 +145,3 @@ def _range(model: Model, grid: PublicGrid, unit_rows: int) -> float:
     changes = [grid.change(change) / grid.temperature for change in directions(model.statistic_range, unit_rows)]
     widest = max(float(np.ptp(change)) + _ROUNDING * float(np.abs(change).max()) for change in changes)
     return widest * (1 + _RELATIVE_MARGIN)
-
-
-@lru_cache(maxsize=256)
-def _grid_points(model: Model, rows_max: int, power: float) -> int:
-    return model.grid(rows_max, power).size
