@@ -59,6 +59,22 @@ class Combination:
             value = value + complement * np.log1p(-theta)
         return np.asarray(value, dtype=np.float64)
 
+    def rounding(self, theta: Array) -> float:
+        """How far `at` may be from the exact value on [min θ, max θ]: 2⁻⁵⁰ of the largest sum of its terms' sizes.
+
+        Each term is largest at an end; its coefficient, function and products round by at most four parts in 2⁵³, the sums by as
+        many.
+        """
+        constant, linear, square, log, complement = (abs(float(c)) for c in self.coefficients())
+        ends = np.array([theta.min(), theta.max()])
+        u = np.abs(ends - float(self.origin))
+        size = constant + u * (linear + square * u)
+        if log:
+            size = size + log * np.abs(np.log(ends))
+        if complement:
+            size = size + complement * np.abs(np.log1p(-ends))
+        return float(size.max()) * 2.0**-50
+
     def slope(self, theta: Array) -> Array:
         """The derivative in θ."""
         _, linear, square, log, complement = (float(c) for c in self.coefficients())

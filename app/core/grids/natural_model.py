@@ -88,7 +88,8 @@ class NaturalModel:
         rest = np.zeros(len(theta)) if whole else log_prior  # like records already seen, up to a constant
         mean = partition.slope(theta) / eta.slope(theta)
         forms = eta.at(theta), partition.at(theta)
-        return PublicGrid(theta, *forms, mean, log_prior, prior_sum, prior_rows, rest, temperature)
+        rounding = eta.rounding(theta), partition.rounding(theta)
+        return PublicGrid(theta, *forms, mean, log_prior, prior_sum, prior_rows, rest, temperature, rounding)
 
     def constants(self, grid: PublicGrid) -> GridConstants:
         points = grid.theta.tolist()

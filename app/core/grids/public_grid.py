@@ -37,7 +37,8 @@ class PublicGrid:
 
     `mean` is A′(η), the expected statistic of one record; it rises with η. `log_prior` includes the width of the
     cell a point stands for. Of it, `prior_sum`·η − `prior_rows`·A with `prior_rows` ≥ 0 acts like records already
-    seen, so posteriors stay log-concave up to `prior_rest`, what is left of `log_prior`.
+    seen, so posteriors stay log-concave up to `prior_rest`, what is left of `log_prior`. `rounding` bounds how far η and A as
+    doubles may be from what the sampler's integers are rounded from.
     """
 
     theta: Array
@@ -49,6 +50,7 @@ class PublicGrid:
     prior_rows: float
     prior_rest: Array
     temperature: float
+    rounding: tuple[float, float]
 
     def __post_init__(self) -> None:
         arrays = (self.theta, self.eta, self.partition, self.mean, self.log_prior, self.prior_rest)

@@ -61,7 +61,9 @@ class MapMechanism(MechanismSpec):
     """One point near the posterior's peak."""
 
     kind: Literal["map"] = Field(description="The name of the mechanism.")
-    epsilon: Epsilon = Field(description="The pure ε of the whole release.")
+    epsilon: Epsilon = Field(
+        description="The range of the choice's log-ratios: a pure ε, and what the release costs at most; it may cost less."
+    )
     score: Literal["auto", Score] = Field(
         default=AUTO_SCORE, description="What a point is chosen by; `auto`: the more accurate of the two."
     )

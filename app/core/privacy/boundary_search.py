@@ -21,6 +21,8 @@ WIDTH = 1.2e-3
 NEAR = 3e-4
 """or when its ε is as near as this: true costs themselves are rounded up by about as much (`kernel.TOLERANCE`)."""
 END_NEAR = 5e-3
+END_CLOSE = 0.06
+"""How much dearer than the target the upper end may be predicted to be and still be tried."""
 MARGIN = 4e-4
 TURNS_MAX = 24
 _PREDICTIONS_MAX = 16
@@ -78,7 +80,7 @@ class BoundarySearch:
     def _snapped(self, aim: float) -> float:
         """An end where the aim, or the end's predicted cost, is next to it: what is said of an end is said by its true cost."""
         if self._high not in self._true:
-            close = self._high in self._predicted and self._excess(self._high, self._error()) <= END_NEAR
+            close = self._high in self._predicted and self._excess(self._high, self._error()) <= END_CLOSE
             if close or self._high - aim <= END_NEAR:
                 return self._high
         return self._low if aim - self._low <= WIDTH and self._low not in self._true else aim

@@ -18,7 +18,7 @@ The chord of log q lies below the logarithm of the chord of q: q(t) ≤ e^β·ch
 
 All this holds for the table cut to a window of points, which cells that lie together share. What is outside weighs at most
 o(t), hence ψ″ ≤ q + o·R², R the width of x; each of its terms is log-concave in t with second derivative −q, so between
-two ends it exceeds its larger value there by at most e^{h²Q/8} (`windows.py`).
+two ends each exceeds its own larger value there by at most e^{h²Q/8} (`windows.py`), and their sum the sum of both ends' o.
 """
 
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def curvature_ceiling(grid: PublicGrid, rows: int, ends: tuple[float, float]) ->
     if len(nodes) <= _BLOCK:
         return None
     blocks = nodes[np.arange(0, len(nodes) - 1, _BLOCK)[:, None] + np.arange(_BLOCK + 1)]
-    width = _window_width(grid, rows, blocks)
+    width = block_window(grid, rows, blocks)
     left_over = _WORK_MAX - blocks.size * width
     if left_over < 0:
         return None
@@ -133,11 +133,11 @@ def _outward(room: float, first: float) -> Array:
     return np.array(distances)
 
 
-def _window_width(grid: PublicGrid, rows: int, blocks: Array) -> int:
+def block_window(grid: PublicGrid, rows: int, blocks: Array) -> int:
     """A window outside which the blocks looked at keep no weight that matters."""
     some = blocks[:: max(1, len(blocks) // 64)]
     width = 32
-    while width < grid.size and not _tables(grid, rows, some, width)[2].max() < _OUTSIDE_MAX:
+    while width < grid.size and not block_tables(grid, rows, some, width)[2].max() < _OUTSIDE_MAX:
         width += width // 4
     return min(width, grid.size)
 
@@ -150,7 +150,7 @@ def _bound(grid: PublicGrid, rows: int, blocks: Array, width: int) -> _Bounds:
     return _Bounds(blocks[:, :-1].ravel(), blocks[:, 1:].ravel(), left, right, excess)
 
 
-def _tables(grid: PublicGrid, rows: int, blocks: Array, width: int) -> tuple[Array, Array, Array]:
+def block_tables(grid: PublicGrid, rows: int, blocks: Array, width: int) -> tuple[Array, Array, Array]:
     """(x less its value at the peak, weights e^{log w − max}, bound on the weight outside) on one window a block."""
     width = min(width, grid.size)
     power, middle = grid.temperature, (blocks[:, 0] + blocks[:, -1]) / 2
@@ -170,7 +170,7 @@ def _tables(grid: PublicGrid, rows: int, blocks: Array, width: int) -> tuple[Arr
 
 
 def _bound_chunk(grid: PublicGrid, rows: int, blocks: Array, width: int) -> tuple[Array, Array, Array]:
-    x, weights, outside = _tables(grid, rows, blocks, width)
+    x, weights, outside = block_tables(grid, rows, blocks, width)
     middle = weights[:, weights.shape[1] // 2]
     middle = middle / middle.sum(axis=1, keepdims=True)
     x -= np.einsum("ij,ij->i", middle, x)[:, None]
@@ -189,7 +189,7 @@ def _bound_chunk(grid: PublicGrid, rows: int, blocks: Array, width: int) -> tupl
         highest = top * np.exp(step * np.diff(nodes.mean, axis=1) / 2)
         highest = np.fmin(highest, top * np.exp(step**2 * highest / 4))
         bump = step**2 / 8 * np.maximum(0.0, 2 * highest - _least_third(nodes, step))
-        beyond = np.maximum(outside[:, :-1], outside[:, 1:]) * np.exp(step**2 * highest / 8)
+        beyond = (outside[:, :-1] + outside[:, 1:]) * np.exp(step**2 * highest / 8)
         beyond = np.where(outside[:, :-1] + outside[:, 1:] == 0, 0.0, beyond)
         lifted = unit**2 * np.exp(bump)
         spill = beyond * (grid.temperature * (grid.eta[-1] - grid.eta[0])) ** 2

@@ -6,7 +6,7 @@ with b = τ(η·Δt − A·Δm) on the grid. For a fixed first dataset v the div
 changes that one of v's people could make only the vertices of their hull need visiting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from app.core.grids.public_grid import Direction, PublicGrid, person_points
 from app.core.numerics.hull import hull_vertices
 from app.core.numerics.remainder import centred_cumulant
 from app.core.privacy.cost import ORDERS
+from app.core.privacy.mixed_pairs import log_drawn
 
 Array = NDArray[np.float64]
 
@@ -38,12 +39,22 @@ def reachable(statistic_range: tuple[int, int], people: int, unit_rows: int) -> 
     return [(t, m) for m in rows for t in range(m * low, m * high + 1)]
 
 
+def dataset_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
+    """How many (Σ T, rows) are `reachable`."""
+    rows = people * (unit_rows - 1) + 1
+    return rows + (statistic_range[1] - statistic_range[0]) * rows * people * (unit_rows + 1) // 2
+
+
 def pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
     """About how many pairs `enumerate_supremum` visits, before it visits any: six extreme changes, or two."""
-    span = statistic_range[1] - statistic_range[0]
-    rows = people * (unit_rows - 1) + 1
-    points = rows + span * rows * people * (unit_rows + 1) // 2
-    return points * (6 if unit_rows > 1 else 2)
+    return dataset_count(statistic_range, people, unit_rows) * (6 if unit_rows > 1 else 2)
+
+
+def all_pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int) -> int:
+    """At most how many pairs `enumerate_drawn` visits."""
+    reach = unit_rows * (statistic_range[1] - statistic_range[0])
+    changes = (2 * reach + 1) * (2 * unit_rows - 1) - 1
+    return pair_count(statistic_range, people, unit_rows) // (6 if unit_rows > 1 else 2) * changes
 
 
 def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> Supremum:
@@ -59,10 +70,7 @@ def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], peopl
 
 def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Array, Array]:
     """(D_α for every start v and order, KL for every start) between P_v and P_{v+change}."""
-    t, m = starts[:, 0:1], starts[:, 1:2]
-    log_w = grid.log_prior + grid.temperature * (grid.eta * t - grid.partition * m)
-    top = log_w.max(axis=1, keepdims=True)
-    log_p = log_w - top - np.log(np.exp(log_w - top).sum(axis=1, keepdims=True))
+    log_p = _log_tables(grid, starts)
     b = grid.change(change)
     centred = b - (np.exp(log_p) * b).sum(axis=1, keepdims=True)
     kl = centred_cumulant(log_p, centred)
@@ -70,10 +78,86 @@ def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Arr
     return np.stack(curves, axis=1), kl
 
 
+def enumerate_pure(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> float:
+    """The largest log-ratio between the tables really drawn, with their share of the uniform one (`mixed_pairs.py`)."""
+    return _largest_fall(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
+
+
+def enumerate_pointwise(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> float:
+    """The largest change of one point's posterior probability (`mixed_pairs.py`)."""
+    return _largest_fall(grid, statistic_range, people, unit_rows, np.exp)
+
+
+def _largest_fall(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, of: Callable[[Array], Array]
+) -> float:
+    """Of a function that rises with log p: for a fixed first dataset at an extreme change."""
+    low, high = statistic_range
+    every = np.array(reachable(statistic_range, people, unit_rows), dtype=np.float64)
+    chunks = np.array_split(every, max(1, len(every) * grid.size // 50_000))
+    values = np.concatenate([of(_log_tables(grid, chunk)) for chunk in chunks])
+    rows = np.arange(people, people * unit_rows + 1)
+    first = np.concatenate([[0], np.cumsum(rows * (high - low) + 1)[:-1]])
+
+    def place(statistics: Array) -> NDArray[np.int64]:
+        t, m = statistics.astype(np.int64).T
+        found: NDArray[np.int64] = first[m - people] + t - m * low
+        return found
+
+    largest = 0.0
+    for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
+        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
+            largest = max(largest, float((values[place(chunk)] - values[place(chunk + change)]).max()))
+    return largest
+
+
+def enumerate_drawn(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, orders: Array
+) -> Array:
+    """D_α between the tables really drawn, at `orders`: every pair, as with a share γ D_α is no longer convex in the change."""
+    return enumerate_laws(grid, statistic_range, people, unit_rows, orders, lambda log_p: log_drawn(log_p, grid.size))[
+        1
+    ]
+
+
+def enumerate_laws(
+    grid: PublicGrid,
+    statistic_range: tuple[int, int],
+    people: int,
+    unit_rows: int,
+    orders: Array,
+    law: Callable[[Array], Array],
+) -> tuple[float, Array]:
+    """(largest log-ratio, D_α at `orders`) over every pair, between laws made of log-posteriors, log-probabilities both.
+
+    A sum near 1 loses 2⁻⁵² for every point; that is added back.
+    """
+    pure, largest = 0.0, np.zeros(len(orders))
+    for change, starts in _pairs_by_change(statistic_range, people, unit_rows, vertices_only=False):
+        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
+            before, after = (law(_log_tables(grid, each)) for each in (chunk, chunk + change))
+            ratio = before - after
+            pure = max(pure, float(ratio.max()))
+            for i, order in enumerate(orders):
+                joint = before + (order - 1) * ratio
+                top = joint.max(axis=1)
+                cumulant = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+                largest[i] = max(largest[i], float(cumulant.max()))
+    return pure, (np.maximum(largest, 0.0) + 2.0**-50 * (orders + grid.size)) / (orders - 1)
+
+
+def _log_tables(grid: PublicGrid, starts: Array) -> Array:
+    t, m = starts[:, 0:1], starts[:, 1:2]
+    log_w = grid.log_prior + grid.temperature * (grid.eta * t - grid.partition * m)
+    top = log_w.max(axis=1, keepdims=True)
+    log_p: Array = log_w - top - np.log(np.exp(log_w - top).sum(axis=1, keepdims=True))
+    return log_p
+
+
 def _pairs_by_change(
-    statistic_range: tuple[int, int], people: int, unit_rows: int
+    statistic_range: tuple[int, int], people: int, unit_rows: int, vertices_only: bool = True
 ) -> Iterator[tuple[Direction, Array]]:
-    """(change, every first dataset it must be tried on): for each dataset only the extreme changes open to it."""
+    """(change, every first dataset it must be tried on): for each dataset all changes open to it, or only extreme ones."""
     low, high = statistic_range
     starts = np.array(reachable(statistic_range, people, unit_rows), dtype=np.int64)
     persons = person_points(statistic_range, unit_rows)
@@ -85,13 +169,14 @@ def _pairs_by_change(
     kinds, kind_of = np.unique(possible, axis=0, return_inverse=True)
     changes: dict[Direction, list[NDArray[np.int64]]] = {}
     for i, kind in enumerate(kinds):
-        for change in _extreme_changes([person for person, may in zip(persons, kind, strict=True) if may], persons):
+        olds = [person for person, may in zip(persons, kind, strict=True) if may]
+        open_to_it = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in persons} - {(0, 0)}
+        for change in _extreme(open_to_it) if vertices_only else open_to_it:
             changes.setdefault(change, []).append(starts[kind_of.ravel() == i])
     for change, found in changes.items():
         yield change, np.concatenate(found).astype(np.float64)
 
 
-def _extreme_changes(olds: list[Direction], news: list[Direction]) -> list[Direction]:
-    """Vertices of all changes from one of `olds` to one of `news`; D is convex in the change and 0 at no change."""
-    changes = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in news}
+def _extreme(changes: set[Direction]) -> list[Direction]:
+    """Vertices of all changes; D is convex in the change and 0 at no change."""
     return [change for change in hull_vertices(changes | {(0, 0)}) if change != (0, 0)]

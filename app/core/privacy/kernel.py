@@ -10,7 +10,8 @@ the first from t₀ − ℓ, falling like the last to t₀ + w + Δ, which is th
 
     G(t, Δ) ≤ min( G(t₀ + w·(α−1)/α, Δ + w/α),  (α−1)Δ²/2·max S on [t₀−ℓ, t₀+w] + Δ²/2·max S on [t₀, t₀+w+Δ] ).
 
-Intervals whose bound exceeds the largest G seen by more than TOLERANCE are halved; the answer is the largest bound left.
+Intervals whose bound exceeds the largest G seen by more than TOLERANCE are halved; the answer is the largest bound, of those
+that were settled and of those still open when the rounds or the room for intervals ended.
 Which are halved and when that ends decides the work, never the soundness.
 """
 
@@ -23,6 +24,7 @@ from app.core.grids.public_grid import PublicGrid
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.curvature import Ceiling, curvature_ceiling
 from app.core.privacy.enumeration import Supremum
+from app.core.privacy.range_maximum import RangeMaximum
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -36,17 +38,26 @@ _ROUNDOFF = 2.0**-53
 _POWERS = np.array([1.0, *ORDERS])
 
 
+def kernel_ceiling(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Ceiling | None:
+    """Of ψ″ wherever a path of the largest order goes; none where the grid is too coarse for `curvature.py`."""
+    low, high = statistic_range
+    reach = (ORDERS[-1] - 1) * float(high - low)
+    ceiling = curvature_ceiling(grid, rows, (rows * low - reach, rows * high + reach))
+    if ceiling is not None and not np.isfinite(ceiling.left + ceiling.right).all():
+        raise NumericalFailure("a ceiling of the curvature came out undefined")
+    return ceiling
+
+
 def kernel_supremum(grid: PublicGrid, statistic_range: tuple[int, int], rows: int) -> Supremum | None:
-    """Bounds of D_α at every order and of KL, one row a person; none where the grid is too coarse for `curvature.py`."""
+    """Bounds of D_α at every order and of KL, one row a person; none where there is no ceiling."""
+    ceiling = kernel_ceiling(grid, statistic_range, rows)
+    return None if ceiling is None else supremum_under(ceiling, statistic_range, rows)
+
+
+def supremum_under(ceiling: Ceiling, statistic_range: tuple[int, int], rows: int) -> Supremum:
     low, high = statistic_range
     step = float(high - low)
     ends = float(rows * low), float(rows * high)
-    reach = (ORDERS[-1] - 1) * step
-    ceiling = curvature_ceiling(grid, rows, (ends[0] - reach, ends[1] + reach))
-    if ceiling is None:
-        return None
-    if not np.isfinite(ceiling.left + ceiling.right).all():
-        raise NumericalFailure("a ceiling of the curvature came out undefined")
     upward = _suprema(ceiling, (ends[0], ends[1] - step), step)
     downward = _suprema(ceiling.mirrored(), (-ends[1], -ends[0] - step), step)
     kl, *curve = np.maximum(upward, downward)
@@ -62,18 +73,19 @@ def _suprema(ceiling: Ceiling, ends: tuple[float, float], step: float) -> Array:
     starts, stops = np.tile(cuts[:-1], count), np.tile(cuts[1:] - 1, count)
     seen = np.zeros(count)
     settled = np.zeros(count)
-    for _ in range(_ROUNDS_MAX):
+    rounds = 0
+    while True:
         power = _POWERS[which]
         bounds = hats.over(starts, stops, power, step)
         np.maximum.at(seen, which, hats.at(np.floor((starts + stops) / 2), power, np.full(len(which), step)))
         open_ = ~(bounds <= seen[which] * (1 + TOLERANCE)) & (stops > starts)
         np.maximum.at(settled, which[~open_], bounds[~open_])
-        if not open_.any() or 2 * open_.sum() > _INTERVALS_MAX:
-            break
+        rounds += 1
+        if not open_.any() or 2 * open_.sum() > _INTERVALS_MAX or rounds == _ROUNDS_MAX:
+            np.maximum.at(settled, which[open_], bounds[open_])
+            return settled
         which, middle = np.tile(which[open_], 2), np.floor((starts[open_] + stops[open_]) / 2)
         starts, stops = np.concatenate([starts[open_], middle + 1]), np.concatenate([middle, stops[open_]])
-    np.maximum.at(settled, which[open_], bounds[open_])
-    return settled
 
 
 class _Hats:
@@ -87,7 +99,7 @@ class _Hats:
         centre = int(np.argmax(self._left))
         self._once = _running(widths * (self._left + self._right) / 2, centre)
         self._twice = _running(widths * (self._once[:-1] + widths * (2 * self._left + self._right) / 6), centre)
-        self._tallest = _RangeMaximum(np.maximum(self._left, self._right))
+        self._tallest = RangeMaximum(np.maximum(self._left, self._right)[None])
         self._furthest = float(np.abs(ceiling.nodes).max())
 
     def at(self, t: Array, power: Array, step: Array) -> Array:
@@ -134,7 +146,7 @@ class _Hats:
         first, last = a.cell[apart], b.cell[apart]
         ends[apart] = np.maximum(ends[apart], np.maximum(self._right[first], self._left[last]))
         apart, first, last = (side[last - first > 1] for side in (apart, first, last))
-        ends[apart] = np.maximum(ends[apart], self._tallest.between(first + 1, last - 1))
+        ends[apart] = np.maximum(ends[apart], self._tallest.between(0, first + 1, last - 1))
         return ends
 
 
@@ -152,21 +164,3 @@ def _running(values: Array, centre: int) -> Array:
     """Sums of `values` from node `centre` to every node, negative before it."""
     before, after = -np.cumsum(values[:centre][::-1])[::-1], np.cumsum(values[centre:])
     return np.concatenate([before, [0.0], after])
-
-
-class _RangeMaximum:
-    """Largest value on any run of cells, from maxima over runs of 1, 2, 4, … cells."""
-
-    def __init__(self, values: Array) -> None:
-        levels = [values]
-        length = 1
-        while 2 * length <= len(values):
-            older = levels[-1]
-            levels.append(np.concatenate([np.maximum(older[:-length], older[length:]), older[-length:]]))
-            length *= 2
-        self._levels = np.stack(levels)
-
-    def between(self, first: Index, last: Index) -> Array:
-        level = np.frexp(last - first + 1)[1] - 1
-        largest: Array = np.maximum(self._levels[level, first], self._levels[level, last - 2**level + 1])
-        return largest

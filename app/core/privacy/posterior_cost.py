@@ -1,12 +1,17 @@
 """What one draw from a tempered posterior on a grid costs, as a proven upper bound for every order.
 
-The smallest at each order is charged (PRIVACY §2):
+Of an exact draw (`DrawCost.cost`) the smallest at each order (PRIVACY §2):
   bounded range   pure r = max b − min b;  D_α ≤ min(r, α·r²/8)
 and one of
   exact           every neighbouring pair visited (`enumeration.py`)
   certified       one row a person: a ceiling of Var(b) integrated along the path of every pair (`kernel.py`)
+  certified       several rows a person: such ceilings on a mesh of statistics, along every path (`unit_mesh.py`)
   certified       otherwise: α/2 times a mean of sup Var(b) over statistics nearer and further from the reachable (`peaks.py`)
-and on top the slack of the integer sampler, proven in `mechanisms/integer_table.py`.
+
+Of the draw that is made (`DrawCost.drawn`), from the table mixed with γ of the uniform one: D_α is no larger, the pure cost ε
+far smaller (`mixed_slope.py`, `mixed_pairs.py`), and then D_α too: f(α) = (α−1)·D_α = log E_Q[(P/Q)^α] is convex with slope at
+most ε, so D_α ≤ (f(α₀) + (α − α₀)·ε)/(α−1) for every order α₀ ≤ α, f(1) = 0 among them.
+On top of either the slack of the integer sampler, proven in `grids/integer_table.py`.
 """
 
 from dataclasses import dataclass
@@ -15,11 +20,26 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, ExponentialModel, PublicGrid, directions
 from app.core.privacy.cost import ORDERS, Cost
-from app.core.privacy.enumeration import Supremum, enumerate_supremum, pair_count
-from app.core.privacy.kernel import kernel_supremum
+from app.core.privacy.curvature import Ceiling
+from app.core.privacy.enumeration import (
+    Supremum,
+    all_pair_count,
+    dataset_count,
+    enumerate_drawn,
+    enumerate_pointwise,
+    enumerate_pure,
+    enumerate_supremum,
+    pair_count,
+)
+from app.core.privacy.kernel import kernel_ceiling, supremum_under
+from app.core.privacy.mixed_orders import convex_envelope, drawn_powers
+from app.core.privacy.mixed_pairs import pair_supremum
+from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
+from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 
@@ -33,15 +53,25 @@ ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
+VISITS_MAX = 24_000_000
+NEAR_PURE = 1e4
+DATASETS_WORK_MAX = 1_000_000
+LARGE_STEP_SDS = 0.3
+"""A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
 _RELATIVE_MARGIN = 1e-9
 _GROUP_RATIO = 1.02
 
 
 @dataclass(frozen=True, slots=True)
 class DrawCost:
-    """One draw. `kl_sup` bounds KL between neighbours; `method` says how the curve was certified."""
+    """One draw: `cost` of an exact one, `drawn` of the one that is made, with its share γ of the uniform table.
+
+    `kl_sup` bounds KL between neighbours; `range_pure` how far a log-likelihood ratio varies; `method` says how the curve was
+    certified.
+    """
 
     cost: Cost
+    drawn: Cost
     kl_sup: float
     range_pure: float
     method: str
@@ -54,37 +84,182 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     grid = model.grid(people * unit_rows, temperature)
     changes = directions(model.statistic_range, unit_rows)
     span = max(float(np.ptp(grid.change(change))) for change in changes) * (1 + _RELATIVE_MARGIN)
-    supremum, method = _supremum(model, grid, people, unit_rows, changes)
+    span += _grid_rounding(grid, changes)
+    bounds = _bounds(model, grid, people, unit_rows, changes)
     orders = np.array(ORDERS)
-    curve = np.minimum(supremum.curve * (1 + _RELATIVE_MARGIN), np.minimum(span, orders * span**2 / 8))
-    curve += 2 * WEIGHT_ERROR * (2 * orders - 1) / (orders - 1)
-    kl = min(supremum.kl * (1 + _RELATIVE_MARGIN), span, span**2 / 8) + 4 * WEIGHT_ERROR
+    curve = np.minimum(bounds.exact.curve * (1 + _RELATIVE_MARGIN), np.minimum(span, orders * span**2 / 8))
+    pure = np.fmin(span, bounds.pure * (1 + _RELATIVE_MARGIN) + _grid_rounding(grid, changes))
+    kl = min(bounds.exact.kl * (1 + _RELATIVE_MARGIN), span, span**2 / 8) + 4 * WEIGHT_ERROR
     if not kl >= 0:
         raise NumericalFailure("a bound on KL came out undefined")
-    cost = Cost(span + 4 * WEIGHT_ERROR, tuple(curve.tolist()))
-    return DrawCost(cost, float(kl), span, method, grid.size)
+    capped = capped_curve(curve, float(pure))
+    if bounds.enumerated:
+        capped = np.minimum(capped, _visited(model, grid, people, unit_rows, capped))
+    elif unit_rows == 1 and model.statistic_range[0] == 0:
+        capped = _with_tried_orders(grid, people, model.statistic_range[1], curve, capped, float(pure))
+    cost, drawn = _with_slack(span, curve), _with_slack(float(pure), capped)
+    return DrawCost(cost, drawn, float(kl), span, bounds.method, grid.size)
 
 
-def _supremum(
+def capped_curve(curve: Array, pure: float) -> Array:
+    """D_α of a law whose log-ratios are at most `pure`, from bounds of D_α without that."""
+    orders = np.array([1.0, *ORDERS])
+    powers = np.append(0.0, (orders[1:] - 1) * curve)
+    beyond = orders[1:, None] - orders
+    tangents = np.where(beyond >= 0, powers + beyond * pure, np.inf)
+    capped: Array = tangents.min(axis=1) / (orders[1:] - 1)
+    return capped
+
+
+def _visited(model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int, capped: Array) -> Array:
+    """D_α of the mixed table over every pair, at the orders where mixing may matter; what was known elsewhere.
+
+    It matters where D_α comes near the pure cost, its limit: half of it for a normal posterior, far less for a skewed one.
+    """
+    near = capped > capped[-1] / NEAR_PURE
+    visits = all_pair_count(model.statistic_range, people, unit_rows) * grid.size * int(near.sum())
+    found = capped.copy()
+    if near.any() and visits <= VISITS_MAX:
+        slack = rounding_factor(grid, float(model.statistic_range[1] * people * unit_rows), float(people * unit_rows))
+        orders = np.array(ORDERS)[near]
+        drawn = enumerate_drawn(grid, model.statistic_range, people, unit_rows, orders)
+        found[near] = (drawn + 2 * np.log(slack)) * (1 + _RELATIVE_MARGIN)
+    return found
+
+
+def _with_tried_orders(grid: PublicGrid, people: int, step: int, curve: Array, capped: Array, pure: float) -> Array:
+    """D_α where some orders of the mixed table were computed for every sum, and convexity between them."""
+    orders = np.array(ORDERS)
+    lost = np.log(rounding_factor(grid, float(people * step), float(people))) + 2.0**-50 * grid.size
+    tried = drawn_powers(grid, people, step, curve, capped, pure) * (1 + _RELATIVE_MARGIN) + 2 * orders * lost
+    better: Array = convex_envelope(np.minimum((orders - 1) * capped, tried), pure) / (orders - 1)
+    return np.minimum(capped, better * (1 + _RELATIVE_MARGIN))
+
+
+def _with_slack(pure: float, curve: Array) -> Cost:
+    orders = np.array(ORDERS)
+    slack = 2 * WEIGHT_ERROR * (2 * orders - 1) / (orders - 1)
+    return Cost(pure + 4 * WEIGHT_ERROR, tuple((curve + slack).tolist()))
+
+
+def _grid_rounding(grid: PublicGrid, changes: list[Direction]) -> float:
+    """What a difference of b, at two points or from a mean, may lose in doubles against the sampler's integers.
+
+    Twice the error of each value, as much again for the products and sums of `change`, and the integers' own 2⁻⁸⁰.
+    """
+    eta, partition = grid.rounding
+    return max(abs(t) * (eta + 2.0**-78) + abs(m) * (partition + 2.0**-78) for t, m in changes) * 4 * grid.temperature
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Of an exact draw's curve, and of the pure cost of the mixed table; the latter undefined or infinite where unknown."""
+
+    exact: Supremum
+    pure: float
+    method: str
+    enumerated: bool = False
+
+
+def _bounds(
     model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int, changes: list[Direction]
-) -> tuple[Supremum, str]:
+) -> _Bounds:
     low, high = model.statistic_range
     edge = max(abs(low), abs(high)) * people * unit_rows
+    if _few_pairs(model, grid, people, unit_rows):
+        slack = rounding_factor(grid, float(edge), float(people * unit_rows))
+        exact = enumerate_supremum(grid, (low, high), people, unit_rows).times(slack)
+        pure = enumerate_pure(grid, (low, high), people, unit_rows) + np.log(slack)
+        return _Bounds(exact, float(pure), "exact: every neighbouring pair", enumerated=True)
+    ceiling = kernel_ceiling(grid, (low, high), people) if unit_rows == 1 else None
+    if ceiling is not None:
+        slack = rounding_factor(grid, edge + ORDERS[-1] * (high - low), float(people))
+        exact = supremum_under(ceiling, (low, high), people).times(slack)
+        pure = _largest_change(grid, ceiling, (low, high), people)
+        return _Bounds(exact, pure, "certified: ceilings of the curvature under its kernel")
+    if unit_rows > 1 and low == 0:
+        mesh = mesh_supremum(grid, high, people, unit_rows)
+        if mesh is not None:
+            return _meshed(mesh, grid, model.statistic_range, people, unit_rows)
+    tops = _tops(_Peaks(grid, (low, high), people, unit_rows, changes))
+    exact = Supremum(_weighted_means(tops), float(tops[0] / 2))
+    return _Bounds(exact, _chernoff(tops, grid.size), "certified: supremum of the curvature")
+
+
+def _meshed(
+    mesh: MeshBounds, grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int
+) -> _Bounds:
+    """The mesh's bounds with what rounding may have lost; the pure cost pair by pair where there are few datasets."""
+    edge, rows = float(statistic_range[1] * people * unit_rows), float(people * unit_rows)
+    slack = rounding_factor(grid, 2 * edge, 2 * rows)
+    pure = mesh.pure * slack + np.sqrt(2 * mesh.exact.kl) * (slack - 1)
+    if dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
+        pure = min(pure, enumerate_pure(grid, statistic_range, people, unit_rows) + np.log(slack))
+    return _Bounds(mesh.exact.times(slack), float(pure), "certified: ceilings of the curvature along every path")
+
+
+def _chernoff(tops: Array, points: int) -> float:
+    """A pure cost of the mixed table from `tops[i]` ≥ Var(b) within REACHES[i] changes: min over λ of log(K/γ)/λ + λ·Var/2.
+
+    For a point with y = b_k − E b > 0 and λ ≤ REACHES[i], p_k ≤ exp(−λy + λ²·Var/2), so that w_k ≤ (K/γ)·exp(−λ(y − y₀)) with
+    y₀ = log(K/γ)/λ + λ·Var/2. Hence w_k·y ≤ y₀: up to y₀ since w ≤ 1, beyond since y·e^{−λ(y − y₀)} falls from y = 1/λ < y₀ on.
+    """
+    nearest = np.minimum.accumulate(tops[::-1])[::-1]
+    reaches = np.array(REACHES[1:])
+    return float((np.log(points / UNIFORM_SHARE) / reaches + reaches * nearest[1:] / 2).min())
+
+
+def _few_pairs(model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int) -> bool:
+    """Whether every neighbouring pair can be visited."""
+    low, high = model.statistic_range
     few = unit_rows + (high - low) * unit_rows * (unit_rows + 1) // 2 <= ENUMERATION_RECORDS_MAX
     affordable = ENUMERATION_WORK_MAX if unit_rows > 1 else ENUMERATION_WORK_MAX // 3  # the other road is faster there
-    if few and pair_count((low, high), people, unit_rows) * grid.size <= affordable:
-        slack = rounding_factor(grid, float(edge), float(people * unit_rows))
-        return enumerate_supremum(grid, (low, high), people, unit_rows).times(slack), "exact: every neighbouring pair"
-    certified = kernel_supremum(grid, (low, high), people) if unit_rows == 1 else None
-    if certified is not None:
-        slack = rounding_factor(grid, edge + ORDERS[-1] * (high - low), float(people))
-        return certified.times(slack), "certified: ceilings of the curvature under its kernel"
-    peaks = _Peaks(grid, (low, high), people, unit_rows, changes)
-    return _certified(peaks), "certified: supremum of the curvature"
+    return few and pair_count((low, high), people, unit_rows) * grid.size <= affordable
 
 
-def _certified(peaks: "_Peaks") -> Supremum:
-    """Bounds from sup Var(b) on every region; where there is none, from Var(b) ≤ r²/4."""
+def _largest_change(
+    grid: PublicGrid, ceiling: Ceiling, statistic_range: tuple[int, int], people: int, pointwise: bool = False
+) -> float:
+    """One row a person, of log q or of p: the steepest slope times a change, or pair by pair where a change is much of an sd.
+
+    Rounded log-weights move w and p by a part 2e and the mean by 2e·sd, e^{4e} the factor of `rounding_factor`.
+    """
+    low, high = statistic_range
+    step, ends = high - low, (float(people * low), float(people * high))
+    slack = rounding_factor(grid, max(map(abs, ends)), float(people))
+    inside = (ceiling.nodes[1:] > ends[0]) & (ceiling.nodes[:-1] < ends[1])
+    sd = float(np.sqrt(np.maximum(ceiling.left, ceiling.right)[inside].max(initial=0.0)))
+    slope = steepest_slope(grid, people, ceiling, ends, pointwise)
+    largest = step * (slope * slack + sd * (slack - 1))
+    if low == 0 and not step * sd < LARGE_STEP_SDS:
+        largest = np.fmin(largest, pair_supremum(grid, people, step, sd, pointwise) + np.log(slack))
+    return float(largest)
+
+
+@lru_cache(maxsize=512)
+def point_change(model: ExponentialModel, people: int, unit_rows: int) -> float:
+    """How much one person can change the posterior probability of one point, at temperature 1; at most a total variation.
+
+    That is at most √(KL/2) (Pinsker), and tanh(r/4) for two tables with log-ratios of range r.
+    """
+    draw = posterior_draw_cost(model, people, unit_rows, 1.0)
+    grid = model.grid(people * unit_rows, 1.0)
+    largest = min(float(np.sqrt(draw.kl_sup / 2)), float(np.tanh(draw.range_pure / 4)))
+    if _few_pairs(model, grid, people, unit_rows):
+        slack = rounding_factor(grid, float(model.statistic_range[1] * people * unit_rows), float(people * unit_rows))
+        found = enumerate_pointwise(grid, model.statistic_range, people, unit_rows) * slack + slack - 1
+        return min(largest, found * (1 + _RELATIVE_MARGIN))
+    ceiling = kernel_ceiling(grid, model.statistic_range, people) if unit_rows == 1 else None
+    if ceiling is None:
+        return largest
+    found = _largest_change(grid, ceiling, model.statistic_range, people, pointwise=True)
+    return float(
+        np.fmin(largest, found * (1 + _RELATIVE_MARGIN) + _grid_rounding(grid, [(model.statistic_range[1], 0)]))
+    )
+
+
+def _tops(peaks: "_Peaks") -> Array:
+    """sup Var(b) on every region; where it is not known, Var(b) ≤ r²/4."""
     tops = np.full(len(REACHES), peaks.span**2 / 4)
     pending = [(0, peaks.useful - 1)] if peaks.useful else []
     while pending:
@@ -95,7 +270,7 @@ def _certified(peaks: "_Peaks") -> Supremum:
         else:
             middle = (first + last) // 2
             pending += [(middle + 1, last), (first, middle)]
-    return Supremum(_weighted_means(tops), tops[0] / 2)
+    return tops
 
 
 def _weighted_means(tops: Array) -> Array:

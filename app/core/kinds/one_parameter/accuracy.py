@@ -22,7 +22,7 @@ from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Mechanism
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
-from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, score_errors
+from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, score_error, score_errors
 from app.core.noise.discrete_laplace import noise_scale
 from app.errors import NumericalFailure
 
@@ -75,8 +75,11 @@ def noise_variance(model: Model, epsilon: float) -> float:
 
 
 def _point_accuracy(model: Model, point: MapPoint, people: int, unit_rows: int) -> Accuracy:
-    errors = score_errors(model, point.epsilon, people, unit_rows)
-    chosen = min(errors.values(), key=lambda each: each.total_sd) if point.score == "auto" else errors[point.score]
+    if point.score == "auto":
+        errors = score_errors(model, point.epsilon, people, unit_rows, point.law).values()
+        chosen = min(errors, key=lambda each: each.total_sd)
+    else:
+        chosen = score_error(point.score, model, point.epsilon, people, unit_rows, point.law)
     return Accuracy(chosen.drawing_sd, chosen.drawing_sd, chosen.total_sd, chosen.total_sd)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.grids.bernoulli import TRIM_MAX, TRIM_MIN
-from app.core.kinds.mechanism_fields import TEMPERATURE_MIN
+from app.core.kinds.mechanism_fields import TEMPERATURE_MIN, Score
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
-from app.core.kinds.one_parameter.mechanisms.map_point import choice_cost
+from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, likelihood_power
 from app.core.kinds.one_parameter.predicted_cost import predicted_curve
 from app.core.parameters import Parameter
 from app.core.privacy import Cost
@@ -25,7 +25,7 @@ from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN
 from app.core.privacy.targets import Target, impossible
 
 SHARE_MIN = 1e-3
-POINT_WIDTH = 1e-6
+POINT_WIDTH = 1e-4
 NOISE_WIDTH = 1e-4
 
 
@@ -117,9 +117,33 @@ def largest_noise_epsilon(model: Model, people: int, unit_rows: int, samples: in
     return _largest_epsilon(cost_at, target, "even with the most noise this release costs", NOISE_WIDTH)
 
 
-def largest_point_epsilon(target: Target) -> float:
-    """The ε of a `map` release whose cost at δ is the target's: at least ε itself, more where δ buys some."""
-    return _largest_epsilon(choice_cost, target, "even the blindest choice of a point costs", POINT_WIDTH)
+def largest_point_epsilon(model: Model, people: int, unit_rows: int, score: Score, target: Target) -> float:
+    """The ε of a `map` release whose cost at δ is the target's: at least ε itself, more where δ or its own curve buys some."""
+    dearest = "even the blindest choice of a point costs"
+
+    def cost_of(epsilon: float) -> Cost:
+        return MapPoint(epsilon, score).cost(model, people, unit_rows).total
+
+    if score == "probability":
+        return _largest_epsilon(cost_of, target, dearest, POINT_WIDTH)
+
+    def cost_at(log_epsilon: float) -> Cost:
+        return cost_of(_point_epsilon(log_epsilon))
+
+    def predicted_at(log_epsilon: float) -> NDArray[np.float64]:
+        power = likelihood_power(model, _point_epsilon(log_epsilon), people, unit_rows)
+        return predicted_curve(model, people, unit_rows, power)
+
+    ends = math.log(EPSILON_MIN), math.log(EPSILON_MAX)
+    start = min(max(math.log(max(target.epsilon, EPSILON_MIN)), ends[0]), ends[1])
+    found = target.search(cost_at, predicted_at, ends, start)
+    if found is None:
+        raise impossible(dearest, cost_at(ends[0]).epsilon(target.delta))
+    return _point_epsilon(found)
+
+
+def _point_epsilon(log_epsilon: float) -> float:
+    return min(max(math.exp(log_epsilon), EPSILON_MIN), EPSILON_MAX)
 
 
 def _largest_epsilon(cost_at: Callable[[float], Cost], target: Target, dearest: str, width: float) -> float:

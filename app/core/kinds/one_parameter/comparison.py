@@ -8,6 +8,7 @@ for callers who want one sample; others are shown it, last.
 
 from dataclasses import dataclass, replace
 
+from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.one_parameter.accuracy import Accuracy, expected_accuracy
 from app.core.kinds.one_parameter.calibration import largest_noise_epsilon, largest_point_epsilon, largest_temperature
 from app.core.kinds.one_parameter.families import Model
@@ -71,9 +72,10 @@ class Comparison:
         return self.rated(Laplace(drawn, epsilon))
 
     def point(self) -> Alternative:
-        """With the better score named."""
-        point = MapPoint(largest_point_epsilon(self.target), "auto")
-        return self.rated(point.settled(self.model, self.people, self.unit_rows))
+        """With the better score named, each at the ε that its own cost allows."""
+        setting = self.model, self.people, self.unit_rows
+        points = [MapPoint(largest_point_epsilon(*setting, score, self.target), score) for score in SCORES]
+        return min(map(self.rated, points), key=lambda rated: rated.accuracy.total_sd)
 
     def _temperature(self, samples: int) -> float:
         return largest_temperature(self.model, self.people, self.unit_rows, samples, self.target)

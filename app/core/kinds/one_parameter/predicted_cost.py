@@ -5,14 +5,19 @@ hundred sums t, dense where posteriors feel an end of the range, and taken as li
 over a few Gauss points, its supremum the largest at those t. For several rows a person, α/2 times the largest Var(b) of a scan.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, PublicGrid, directions
 from app.core.kinds.one_parameter.families import Model
 from app.core.privacy import ORDERS
 from app.core.privacy.cells import variances
 from app.core.privacy.curvature import CELL_SDS, CELLS_MANY
+from app.core.privacy.mixed_slope import TOLERANCE
+from app.core.privacy.posterior_cost import capped_curve
 from app.core.privacy.windows import means_peaking_at, points_per_sd, posterior_windows, window_width
 
 Array = NDArray[np.float64]
@@ -37,15 +42,19 @@ def predicted_curve(model: Model, people: int, unit_rows: int, temperature: floa
     span = max(float(np.ptp(grid.change(change))) for change in changes)
     low, high = model.statistic_range
     if unit_rows == 1:
-        curve = _hats(grid, people, (float(low), float(high)))
+        curve, pure = _hats(grid, people, (float(low), float(high)))
     else:
-        curve = _ALPHAS / 2 * _largest_variance(grid, people, (low, high), changes)
-    curve = np.maximum.accumulate(curve)
-    return np.append(np.minimum(curve, np.minimum(span, _ALPHAS * span**2 / 8)), span)
+        variance = _largest_variance(grid, people, (low, high), changes)
+        curve, pure = _ALPHAS / 2 * variance, math.sqrt(2 * variance * math.log(grid.size / UNIFORM_SHARE))
+    curve, pure = np.maximum.accumulate(curve), min(pure, span)
+    return np.append(capped_curve(np.minimum(curve, np.minimum(span, _ALPHAS * span**2 / 8)), pure), pure)
 
 
-def _hats(grid: PublicGrid, people: int, records: tuple[float, float]) -> Array:
-    """sup over t of ∫₀^ℓ (1 − x/ℓ)·Δ·ψ″(t ∓ x) dx + ∫₀^Δ (Δ − x)·ψ″(t ± x) dx, ℓ = (α−1)Δ, both signs."""
+def _hats(grid: PublicGrid, people: int, records: tuple[float, float]) -> tuple[Array, float]:
+    """(curve, pure cost), the latter Δ times the steepest slope of log q at the sums looked at (`privacy/mixed_slope.py`).
+
+    The curve is sup over t of ∫₀^ℓ (1 − x/ℓ)·Δ·ψ″(t ∓ x) dx + ∫₀^Δ (Δ − x)·ψ″(t ± x) dx, ℓ = (α−1)Δ, both signs.
+    """
     low, high = people * records[0], people * records[1]
     step = records[1] - records[0]
     reach = (ORDERS[-1] - 1) * step
@@ -56,6 +65,9 @@ def _hats(grid: PublicGrid, people: int, records: tuple[float, float]) -> Array:
     p, x = np.exp(windows.log_p), grid.temperature * grid.eta[windows.columns]
     x = x - (p * x).sum(axis=1, keepdims=True)
     bend = (p * x**2).sum(axis=1)
+    there = (nodes >= low) & (nodes <= high)
+    shares = p[there] / (p[there] + UNIFORM_SHARE / grid.size)
+    pure = step * float(np.abs(shares * x[there]).max(initial=0.0))
     back = ((_ALPHAS - 1) * step)[:, None]
     found = np.zeros(len(_ALPHAS))
     for sign, start, stop in ((1.0, low, high - step), (-1.0, low + step, high)):
@@ -66,7 +78,8 @@ def _hats(grid: PublicGrid, people: int, records: tuple[float, float]) -> Array:
             curves += weight * step * back * np.interp(t - sign * share * back, nodes, bend)
             ahead += weight * step**2 * np.interp(t + sign * share * step, nodes, bend)
         found = np.maximum(found, (curves + ahead).max(axis=1))
-    return found * (1 + (EXCESS if grid.size <= CELLS_MANY * CELL_SDS * spread else EXCESS_MANY))
+    excess = EXCESS if grid.size <= CELLS_MANY * CELL_SDS * spread else EXCESS_MANY
+    return found * (1 + excess), pure * (1 + TOLERANCE)
 
 
 def _largest_variance(grid: PublicGrid, people: int, records: tuple[int, int], changes: list[Direction]) -> float:

@@ -25,7 +25,7 @@ class Baps(BapsFields):
         draw = posterior_draw_cost(model, people, unit_rows, self.temperature)
         lipschitz = 2 * self.samples * self.temperature * model.lipschitz * unit_rows
         return ReleaseCost(
-            per_sample=draw.cost,
+            per_sample=draw.drawn,
             samples=self.samples,
             kl_sup=draw.kl_sup,
             papers_pure=lipschitz,

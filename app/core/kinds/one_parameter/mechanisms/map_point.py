@@ -2,14 +2,17 @@
 
 On a continuum the papers' density score has no sensitivity; on the public grid two scores do:
 
-  probability   score p_k, the point's posterior probability. |p_k − p'_k| ≤ Δ = min(√(KL_sup/2), tanh(r/4)) (Pinsker; and
-                total variation of two tables with log-ratios of range r). Weights ∝ exp(g·p_k): range 2gΔ.
+  probability   score p_k, the point's posterior probability, which one person changes by at most Δ, certified over all points and
+                pairs (`posterior_cost.point_change`). Weights ∝ exp(g·p_k): range 2gΔ.
   log_density   score log-likelihood, whose change b has range r at τ = 1. Weights ∝ prior·likelihood^p: range p·r.
 
 The sampler's errors widen that range. If every log-weight is within e of exact, the log-ratio of two neighbours' tables has
 range at most 2gΔ + 4e or p·r + 4e (mixing with the uniform table brings every ratio nearer to 1), and g and p are what makes
 this ε: e = s for `log_density`, e = s·(1 + 2g) for `probability`, whose scores carry an error of s each. So the table drawn
-from has range at most ε, slack included: pure ε, D_α ≤ min(ε, α·ε²/8), charged as asked.
+from has range at most ε, slack included, and D_α ≤ min(ε, α·ε²/8): what `probability` is charged, or less where every pair can
+be visited. `log_density` is one draw of the posterior at temperature p and charged as that: ε is what fixes p (`map_cost.py`).
+
+Laws. 1 had g from a bound of total variation, √(KL/2) or tanh(r/4), instead of Δ; `log_density` has always been the same.
 
 Which score is nearer to the truth depends on n and ε. `auto` is the one with the smaller simulated error, from public
 numbers (`map_simulation.py`).
@@ -31,12 +34,12 @@ from app.core.grids.integer_table import (
     table_seconds,
 )
 from app.core.grids.public_grid import PublicGrid, directions
-from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES, MapFields, Score
+from app.core.kinds.mechanism_fields import AUTO_SCORE, CURRENT_LAW, SCORES, MapFields, Score
 from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.map_cost import scored_cost, tempered_cost
 from app.core.kinds.one_parameter.map_simulation import PointError, log_density_error, probability_error
 from app.core.kinds.one_parameter.statistic import clamped
-from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
-from app.core.privacy.posterior_cost import WEIGHT_ERROR, posterior_draw_cost
+from app.core.privacy.posterior_cost import WEIGHT_ERROR, point_change, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
 from app.errors import NumericalFailure
@@ -54,24 +57,16 @@ class MapPoint(MapFields):
         """With the score named: for `auto` the one of smaller simulated error."""
         if self.score != AUTO_SCORE:
             return self
-        errors = score_errors(model, self.epsilon, people, unit_rows)
+        errors = score_errors(model, self.epsilon, people, unit_rows, self.law)
         best: Score = min(SCORES, key=lambda score: errors[score].total_sd)
         return replace(self, score=best)
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
-        chosen = self.settled(model, people, unit_rows)
-        power = 1.0
-        if chosen.score == "log_density":
+        if self.settled(model, people, unit_rows).score == "log_density":
             power = likelihood_power(model, self.epsilon, people, unit_rows)
-        return ReleaseCost(
-            per_sample=ZERO_COST,
-            once=choice_cost(chargeable(self.epsilon)),
-            samples=1,
-            kl_sup=min(self.epsilon, self.epsilon**2 / 8),
-            papers_pure=self.epsilon,
-            method="certified: bounded range",
-            grid_points=_grid_points(model, people * unit_rows, power),
-        )
+            return tempered_cost(model, people, unit_rows, self.epsilon, power)
+        gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
+        return scored_cost(model, people, unit_rows, self.epsilon, gain)
 
     def draw(
         self,
@@ -99,23 +94,24 @@ class MapPoint(MapFields):
         weights = integer_weights(model.constants(grid), statistic)
         total = sum(weights)
         scores = np.array([weight / total for weight in weights])
-        gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows))
+        gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
         return grid.theta, mixed_table(gain * (scores - scores.max()))
 
 
-def choice_cost(epsilon: float) -> Cost:
-    """Of one choice whose log-ratio between neighbours has range at most ε (Dong, Durfee and Rogers 2020)."""
-    return Cost(epsilon, tuple(min(epsilon, order * epsilon**2 / 8) for order in ORDERS))
-
-
-def score_errors(model: Model, epsilon: float, people: int, unit_rows: int) -> dict[Score, PointError]:
+def score_errors(
+    model: Model, epsilon: float, people: int, unit_rows: int, law: int = CURRENT_LAW
+) -> dict[Score, PointError]:
     """The simulated error of either score. Raises NumericalFailure where one is undefined."""
-    gain = score_gain(epsilon, score_sensitivity(model, people, unit_rows))
-    power = likelihood_power(model, epsilon, people, unit_rows)
-    return {
-        "log_density": log_density_error(model, people, unit_rows, power),
-        "probability": probability_error(model, people, unit_rows, gain),
-    }
+    return {score: score_error(score, model, epsilon, people, unit_rows, law) for score in SCORES}
+
+
+def score_error(
+    score: Score, model: Model, epsilon: float, people: int, unit_rows: int, law: int = CURRENT_LAW
+) -> PointError:
+    if score == "log_density":
+        return log_density_error(model, people, unit_rows, likelihood_power(model, epsilon, people, unit_rows))
+    gain = score_gain(epsilon, score_sensitivity(model, people, unit_rows, law))
+    return probability_error(model, people, unit_rows, gain)
 
 
 def score_gain(epsilon: float, sensitivity: float) -> float:
@@ -123,8 +119,10 @@ def score_gain(epsilon: float, sensitivity: float) -> float:
     return (chargeable(epsilon) - 4 * WEIGHT_ERROR) / (2 * sensitivity + 8 * WEIGHT_ERROR) * (1 - _RELATIVE_MARGIN)
 
 
-def score_sensitivity(model: Model, people: int, unit_rows: int) -> float:
-    """Δ: how much one person can change a point's posterior probability."""
+def score_sensitivity(model: Model, people: int, unit_rows: int, law: int = CURRENT_LAW) -> float:
+    """Δ: how much one person can change a point's posterior probability, by the bound of that law."""
+    if law > 1:
+        return point_change(model, people, unit_rows) + 8 * WEIGHT_ERROR
     draw = posterior_draw_cost(model, people, unit_rows, 1.0)
     mixing = 2 * UNIFORM_SHARE + 8 * WEIGHT_ERROR
     return min(float(np.sqrt(draw.kl_sup / 2)), float(np.tanh(draw.range_pure / 4))) + mixing
@@ -152,8 +150,3 @@ def _range(model: Model, grid: PublicGrid, unit_rows: int) -> float:
     changes = [grid.change(change) / grid.temperature for change in directions(model.statistic_range, unit_rows)]
     widest = max(float(np.ptp(change)) + _ROUNDING * float(np.abs(change).max()) for change in changes)
     return widest * (1 + _RELATIVE_MARGIN)
-
-
-@lru_cache(maxsize=256)
-def _grid_points(model: Model, rows_max: int, power: float) -> int:
-    return model.grid(rows_max, power).size

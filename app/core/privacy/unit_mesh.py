@@ -1,0 +1,328 @@
+"""Several rows a person: ceilings on a mesh of statistics (Σ T, rows), integrated along the path of every pair.
+
+Cells are sectors: the mean statistic a row in [a₀, a₁], rows in [m₀, m₁]. On each, from the table at its centre (`cells.py`),
+
+    Var_d ≤ max over corners δ of Σ p·(b_d − E b_d)²·exp((f − E f)·δ),   f·δ = τ(η·δt − A·δm),
+
+a quadratic form in the change d, so three sums a corner serve every change. With x counting changes along the line,
+
+    (α−1)·D_α(P_v ‖ P_{v+d}) = ∫₀^{α−1} (α−1−x)·Var_d(v − xd) dx + (α−1)·∫₀¹ (1−x)·Var_d(v + xd) dx,
+
+and on every piece of x Var_d is at most the largest ceiling among the cells that the piece can meet from anywhere in v's cell:
+(t − xΔt)/(m − xΔm) is monotone in each of t/m, m and x, so its extremes are at corners. A first dataset with n − 1 + j rows,
+j < k, has no person of more than j rows, so its changes are those from 1 … j rows to 1 … k; with more rows from 1 … k rows. D_α
+is convex in the change: the vertices of those are enough, and every dataset is in one of the k classes.
+
+The pure cost of the table mixed with γ (`mixed_slope.py`): |d/dx log q_k(v + xd)| = w_k·|b_k − E b|. On a cell log p_k lies under
+its tangent at the centre, E b moves by at most √(Var_d·Var_δ), both under their ceilings, and a change between vertices has a b
+between theirs. Two neighbours and all between them are in cells of n … nk rows, a mean of 0 … s.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.grids.integer_table import UNIFORM_SHARE
+from app.core.grids.public_grid import Direction, PublicGrid, directions, person_corners
+from app.core.numerics.hull import hull_vertices
+from app.core.privacy.cost import ORDERS
+from app.core.privacy.enumeration import Supremum
+from app.core.privacy.range_maximum import RangeMaximum
+from app.core.privacy.windows import means_peaking_at, outside_weight, points_per_sd, posterior_windows, window_width
+from app.errors import NumericalFailure
+
+Array = NDArray[np.float64]
+
+CELL_SDS, CELL_SDS_MANY = 0.12, 0.25
+"""Width of a cell in sds of the posterior: finer where that takes fewer than CELLS_FEW across the range."""
+CELLS_FEW = 400
+PIECE_CELLS = 1.2
+"""Length of a piece of a path, in cells."""
+REACH_SDS = 9.0
+"""How far back paths are followed: beyond, orders are bounded through the pure cost (`posterior_cost.capped_curve`)."""
+ROWS_MAX = 8
+"""Rows a person: each is a class of first datasets with paths of its own."""
+_PARTS_MAX = 24
+_ROW_RATIO_NEAR, _ROW_RATIO = 1.1, 1.3
+_NEAR_ROWS = 1.2
+_GROWTH = 1.3
+_CELLS_MAX = 8_000
+_CHUNK_ELEMENTS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class MeshBounds:
+    """Of one draw: curve and KL without the share γ, infinite at orders out of reach; and the pure cost with it."""
+
+    exact: Supremum
+    pure: float
+
+
+def mesh_supremum(grid: PublicGrid, steps: int, people: int, unit_rows: int) -> MeshBounds | None:
+    """None where that takes too many cells: there `peaks.py` is nearly as tight."""
+    if unit_rows > ROWS_MAX:
+        return None
+    spread = points_per_sd(grid, float(people))
+    width = CELL_SDS if grid.size < CELLS_FEW * CELL_SDS * spread else CELL_SDS_MANY
+    if not grid.size * 12 < _CELLS_MAX * width * spread:
+        return None
+    sd = _largest_sd(grid, steps, people, unit_rows)
+    paths = _Paths(min(REACH_SDS / sd, people / (2 * (unit_rows - 1))), PIECE_CELLS * width / sd)
+    edges = _edges(grid, steps, people, unit_rows, width, spread, paths.reach)
+    if (len(edges[0]) - 1) * (len(edges[1]) - 1) > _CELLS_MAX:
+        return None
+    mesh = _Mesh(grid, *edges)
+    found = np.zeros(len(ORDERS) + 1)
+    for most in range(1, unit_rows + 1):
+        found = np.maximum(found, _from_class(mesh, paths, steps, people, unit_rows, most))
+    pure = mesh.steepest(directions((0, steps), unit_rows), steps, (people, people * unit_rows))
+    return MeshBounds(Supremum(found[1:], float(found[0])), pure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    """How many changes back paths are followed, and into how long pieces they are cut."""
+
+    reach: float
+    piece: float
+
+
+def _from_class(mesh: "_Mesh", paths: _Paths, steps: int, people: int, unit_rows: int, most: int) -> Array:
+    """KL and D_α over first datasets in which a person has up to `most` rows: all of n − 1 + `most` rows, or more for k."""
+    rows = people - 1.0 + most
+    starts = _starts(mesh, steps, (rows, float(people * unit_rows) if most == unit_rows else rows))
+    news = person_corners((0, steps), unit_rows)
+    return _over(mesh, paths, _changes(person_corners((0, steps), most), news), starts)
+
+
+def _changes(olds: list[Direction], news: list[Direction]) -> list[Direction]:
+    changes = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in news} | {(0, 0)}
+    return [change for change in hull_vertices(changes) if change != (0, 0)]
+
+
+def _over(mesh: "_Mesh", paths: _Paths, changes: list[Direction], starts: tuple[Array, ...]) -> Array:
+    """KL and D_α, the largest over changes and starts."""
+    found = np.zeros(len(ORDERS) + 1)
+    for change in changes if len(starts[0]) else []:
+        found = np.maximum(found, _along(mesh, paths, change, starts))
+    return found
+
+
+def _largest_sd(grid: PublicGrid, steps: int, people: int, unit_rows: int) -> float:
+    """About the largest sd of b among the fewest rows; what it is decides how fine the work is, no bound."""
+    means = means_peaking_at(grid, grid.mean[:: max(1, grid.size // 128)], float(people))
+    t = people * np.append(means[(means >= 0) & (means <= steps)], [0.0, float(steps)])
+    return unit_rows * steps * float(np.sqrt(max(_variance(grid, t, people).max(), 1e-300)))
+
+
+def _edges(
+    grid: PublicGrid, steps: int, people: int, unit_rows: int, width: float, spread: float, reach: float
+) -> tuple[Array, Array]:
+    """Of cells that cover everything a path of `reach` changes, and one forward, can meet."""
+    back = max(reach, 1.0) * (unit_rows - 1)
+    fewest, most = people - back, people * unit_rows + back
+    moved = max(reach, 1.0) * unit_rows * steps
+    bottom, top = -moved / fewest, (steps * people + moved) / fewest
+    count = max(9, int(np.ceil((grid.size - 1) / (width * spread))) + 1)
+    means = np.interp(np.linspace(0, grid.size - 1, count), np.arange(grid.size), grid.mean)
+    inner = np.unique(means_peaking_at(grid, means, float(people)).clip(bottom, top))
+    below, above = inner[:1] - inner[0], inner[:1] - inner[0]
+    if len(inner) > 1:
+        below = inner[0] - _outward(inner[0] - bottom, inner[1] - inner[0])
+        above = inner[-1] + _outward(top - inner[-1], inner[-1] - inner[-2])
+    a = np.unique(np.concatenate([[bottom, 0.0, float(steps), top], inner, below, above]).clip(bottom, top))
+    a = _cut(grid, a, people, np.where((a[:-1] >= 0) & (a[1:] <= steps), 1.4, 4.0) * width)
+    fewer = max(1, ceil(min(people - fewest, np.log(people / fewest) / np.log(_ROW_RATIO_NEAR))))
+    rows = [*np.geomspace(fewest, people, fewer + 1).tolist()]
+    while rows[-1] < most:
+        ratio = _ROW_RATIO_NEAR if rows[-1] < people * _NEAR_ROWS else _ROW_RATIO
+        rows.append(min(most, max(rows[-1] * ratio, rows[-1] + 1)))
+    firsts = [people - 1.0 + j for j in range(1, unit_rows + 1)]
+    return a, np.unique(
+        np.array([*rows, fewest, most, float(people), *firsts, float(people * unit_rows)]).clip(fewest, most)
+    )
+
+
+def _cut(grid: PublicGrid, a: Array, people: int, widths: Array) -> Array:
+    """Cells cut until none is longer than so many sds of its own posterior: posteriors may all pile up at an end of the trim."""
+    t = people * np.concatenate([a[:-1], (a[:-1] + a[1:]) / 2, a[1:]])
+    sd = np.sqrt(_variance(grid, t, people)).reshape(3, -1).max(axis=0)
+    parts = np.ceil(np.diff(a) * people * sd / widths).clip(1, _PARTS_MAX).astype(np.int64)
+    cut = [np.linspace(a[i], a[i + 1], parts[i], endpoint=False) for i in range(len(parts))]
+    return np.append(np.concatenate(cut), a[-1])
+
+
+def _variance(grid: PublicGrid, t: Array, people: int) -> Array:
+    """Of τη, at sums `t` of the fewest rows."""
+    m = np.full(len(t), float(people))
+    windows = posterior_windows(grid, t, m, window_width(grid, t, m))
+    p, x = np.exp(windows.log_p), grid.temperature * grid.eta[windows.columns]
+    x = x - (p * x).sum(axis=1, keepdims=True)
+    variance: Array = (p * x**2).sum(axis=1)
+    return variance
+
+
+def _outward(room: float, first: float) -> Array:
+    distances = [0.0]
+    step = first
+    while distances[-1] < room and len(distances) < 200:
+        distances.append(distances[-1] + step)
+        step = max(first, (_GROWTH - 1) * distances[-1])
+    return np.array(distances)
+
+
+class _Mesh:
+    """Cells [a[i], a[i+1]] × [m[j], m[j+1]], flattened with j running fastest, with what bounds them all."""
+
+    def __init__(self, grid: PublicGrid, a: Array, m: Array) -> None:
+        self.grid, self.a, self.m = grid, a, m
+        low_a, low_m = (side.ravel() for side in np.meshgrid(a[:-1], m[:-1], indexing="ij"))
+        high_a, high_m = (side.ravel() for side in np.meshgrid(a[1:], m[1:], indexing="ij"))
+        self.centre_m = (low_m + high_m) / 2
+        self.centre_t = self.centre_m * (low_a + high_a) / 2
+        corners = np.array([(mean * rows, rows) for mean, rows in product((low_a, high_a), (low_m, high_m))])
+        self.moved = (corners - [self.centre_t, self.centre_m]).transpose(2, 0, 1)  # cell, corner, (t, m)
+        self.width = window_width(grid, self.centre_t, self.centre_m)
+        self.outside, self.moments = self._moments()
+        self._tallest: dict[Direction, RangeMaximum] = {}
+
+    def _chunks(self, chosen: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        return np.array_split(chosen, max(1, len(chosen) * self.width // _CHUNK_ELEMENTS))
+
+    def _tables(self, part: NDArray[np.int64]) -> tuple[Array, Array, Array, Array, Array]:
+        """(log p, centred τη, centred τA, tilts to the corners, bound of the weight outside at the corners)."""
+        windows = posterior_windows(self.grid, self.centre_t[part], self.centre_m[part], self.width)
+        p = np.exp(windows.log_p)
+        eta, partition = (
+            self.grid.temperature * each[windows.columns] for each in (self.grid.eta, self.grid.partition)
+        )
+        eta, partition = (each - (p * each).sum(axis=1, keepdims=True) for each in (eta, partition))
+        moved = self.moved[part]
+        tilt = moved[:, :, :1] * eta[:, None, :] - moved[:, :, 1:] * partition[:, None, :]
+        with np.errstate(over="ignore"):
+            outside = np.max([outside_weight(self.grid, windows, tilt[:, i]) for i in range(4)], axis=0)
+        return windows.log_p, eta, partition, tilt, outside
+
+    def _moments(self) -> tuple[Array, Array]:
+        outside, moments = np.empty(len(self.centre_m)), np.empty((len(self.centre_m), 4, 3))
+        for part in self._chunks(np.arange(len(self.centre_m))):
+            log_p, eta, partition, tilt, outside[part] = self._tables(part)
+            with np.errstate(over="ignore"):
+                weights = np.exp(log_p[:, None, :] + tilt)
+            moments[part] = weights @ np.stack([eta**2, eta * partition, partition**2], axis=2)
+        return outside, moments
+
+    def ceilings(self, change: Direction) -> Array:
+        """Of Var_d, for every cell."""
+        t, m = change
+        forms = t * t * self.moments[:, :, 0] - 2 * t * m * self.moments[:, :, 1] + m * m * self.moments[:, :, 2]
+        lost = 1e-12 * (t * t * self.moments[:, :, 0] + m * m * self.moments[:, :, 2])
+        width = float(np.ptp(self.grid.change(change))) ** 2
+        with np.errstate(invalid="ignore"):
+            ceilings: Array = np.maximum(forms + lost, 0.0).max(axis=1) + np.where(
+                self.outside > 0, width * self.outside, 0
+            )
+        return ceilings
+
+    def tallest(self, change: Direction) -> RangeMaximum:
+        """Its ceilings, one row of cells to each number of rows."""
+        if change not in self._tallest:
+            self._tallest[change] = RangeMaximum(self.ceilings(change).reshape(len(self.a) - 1, -1).T)
+        return self._tallest[change]
+
+    def steepest(self, changes: list[Direction], steps: int, rows: tuple[int, int]) -> float:
+        """sup of w_k·|b_k − E b| over the cells of reachable statistics and all changes between the given ones."""
+        cell_a, cell_m = np.divmod(np.arange(len(self.centre_m)), len(self.m) - 1)
+        inside = (self.a[cell_a + 1] > 0) & (self.a[cell_a] < steps)
+        inside &= (self.m[cell_m + 1] > rows[0]) & (self.m[cell_m] < rows[1])
+        ceilings = {change: self.ceilings(change) for change in changes}
+        steepest = 0.0
+        for part in self._chunks(np.flatnonzero(inside)):
+            slopes = self._slopes(part, {change: ceiling[part] for change, ceiling in ceilings.items()})
+            steepest = float(np.maximum(steepest, slopes.max()))
+        return steepest
+
+    def _slopes(self, part: NDArray[np.int64], ceilings: dict[Direction, Array]) -> Array:
+        log_p, eta, partition, tilt, outside = self._tables(part)
+        spread = self._spread(part, outside)
+        with np.errstate(over="ignore"):
+            share = np.exp(log_p + tilt.max(axis=1))
+        share /= share + UNIFORM_SHARE / ((1 - UNIFORM_SHARE) * self.grid.size)
+        slopes = np.zeros(len(part))
+        for change, ceiling in ceilings.items():
+            away = np.abs(change[0] * eta - change[1] * partition) + np.sqrt(ceiling * spread)[:, None]
+            span = float(np.ptp(self.grid.change(change)))
+            with np.errstate(invalid="ignore"):
+                beyond = np.where(outside > 0, 2 * span * outside / UNIFORM_SHARE, 0.0)
+            slopes = np.maximum(slopes, (share * away).max(axis=1) + beyond)
+        return slopes
+
+    def _spread(self, part: NDArray[np.int64], outside: Array) -> Array:
+        """A ceiling of Var(f·δ) for every δ from the centre to a point of the cell."""
+        t, m = self.moved[part][:, :, None, 0], self.moved[part][:, :, None, 1]
+        sums = self.moments[part][:, None]
+        forms = t * t * sums[..., 0] - 2 * t * m * sums[..., 1] + m * m * sums[..., 2]
+        lost = 1e-12 * (t * t * sums[..., 0] + m * m * sums[..., 2])
+        eta, partition = (self.grid.temperature * np.ptp(each) for each in (self.grid.eta, self.grid.partition))
+        width = ((np.abs(t) * eta + np.abs(m) * partition) ** 2).max(axis=(1, 2))
+        with np.errstate(invalid="ignore"):
+            spread: Array = np.maximum(forms + lost, 0.0).max(axis=(1, 2)) + np.where(outside > 0, width * outside, 0.0)
+        return spread
+
+
+def _along(mesh: _Mesh, paths: _Paths, change: Direction, starts: tuple[Array, ...]) -> Array:
+    """KL and D_α at every order over all first datasets in `starts`; infinite where α − 1 is beyond reach."""
+    table = mesh.tallest(change)
+    back = np.linspace(0.0, paths.reach, max(2, int(np.ceil(paths.reach / paths.piece)) + 1))
+    ahead = np.linspace(0.0, 1.0, max(2, int(np.ceil(1 / paths.piece)) + 1))
+    behind = _largest(mesh, table, starts, change, -back)
+    kl = _largest(mesh, table, starts, change, ahead) @ np.diff(ahead - ahead**2 / 2)
+    found = np.full(len(ORDERS) + 1, np.inf)
+    found[0] = kl.max()
+    near = np.array(ORDERS) - 1 <= paths.reach
+    length = (np.array(ORDERS) - 1)[near]
+    ends = np.minimum(back[:, None], length)
+    weights = np.diff(ends * length - ends**2 / 2, axis=0) / length
+    found[1:][near] = (behind @ weights + kl[:, None]).max(axis=0)
+    return found
+
+
+def _starts(mesh: _Mesh, steps: int, rows: tuple[float, float]) -> tuple[Array, ...]:
+    """(a₀, a₁, m₀, m₁) of the parts of cells where a first dataset can be."""
+    a = mesh.a[(mesh.a >= 0) & (mesh.a <= steps)]
+    m = mesh.m[(mesh.m >= rows[0]) & (mesh.m <= rows[1])]
+    pairs = [(m[0], m[0])] if len(m) == 1 else list(pairwise(m))
+    low, high = (np.repeat(a[side], len(pairs)) for side in (slice(None, -1), slice(1, None)))
+    first, last = (np.tile([pair[i] for pair in pairs], len(a) - 1) for i in (0, 1))
+    return low, high, first, last
+
+
+def _largest(mesh: _Mesh, table: RangeMaximum, starts: tuple[Array, ...], change: Direction, x: Array) -> Array:
+    """For every start and every piece between neighbours of `x`, the largest ceiling that v + xd can meet."""
+    low, high, first, last = (side[:, None] for side in starts)
+    least, most = np.full((len(low), len(x) - 1), np.inf), np.full((len(low), len(x) - 1), -np.inf)
+    for number, place in product((first, last), (x[:-1], x[1:])):
+        rows = number + place * change[1]
+        for mean in (low, high):
+            value = (number * mean + place * change[0]) / rows
+            np.minimum(least, value, out=least)
+            np.maximum(most, value, out=most)
+    moved = np.sort(np.stack([x[:-1], x[1:]]) * change[1], axis=0)
+    a0, a1, m0, m1 = (
+        _cell(edges, side)
+        for edges, side in ((mesh.a, least), (mesh.a, most), (mesh.m, first + moved[0]), (mesh.m, last + moved[1]))
+    )
+    largest = np.zeros(a0.shape)
+    for offset in range(int((m1 - m0).max()) + 1):
+        largest = np.maximum(largest, table.between(np.minimum(m0 + offset, m1), a0, a1))
+    return largest
+
+
+def _cell(edges: Array, values: Array) -> NDArray[np.int64]:
+    """The cell of each value; rounding may put one on an edge into either neighbour, whose ceilings both hold there."""
+    if not (values.min() >= edges[0] - 1e-9 * abs(edges[0]) and values.max() <= edges[-1] + 1e-9 * abs(edges[-1])):
+        raise NumericalFailure("a path left the cells that bound it")
+    return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
