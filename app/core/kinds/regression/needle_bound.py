@@ -13,7 +13,8 @@ log-concave function (the other rows). b = log P/Q = s(f' − f).
 3. **Variance** over all c and segments J ⊂ [−L, L]. For t, t' independent, x = (t−t')/√2, y = (t+t')/√2: given y, x has density e^{−κx²/2} on
    |x| ≤ ℓ − |y−y₀|, and |y−y₀| has a density ∝ e^{−κy²/2}·(…)·cosh(c'y), stochastically increasing in |c'|: Var t = E x² is largest
    at c' = 0, and grows with J: sd t ≤ σ(κ), that of e^{−κt²/2} on [−L, L]. And Var t² = 2E x²y² ≤ 2·sup_ℓ (√2L−ℓ)²ℓ²S(κℓ²) ≤ ½L⁴S(2κL²)
-   for κ ≤ 0, L⁴/6 for κ ≥ 0, S(κ) the variance of e^{−κt²/2} on [−1, 1]; ≤ 4L²/κ (Brascamp and Lieb), ≤ L⁴/4 always. So sd_u b ≤ |β|·sd t² + Γ·σ, decreasing in κ.
+   for κ ≤ 0, L⁴/6 for κ ≥ 0, S(κ) the variance of e^{−κt²/2} on [−1, 1]; ≤ 4L²/κ (Brascamp and Lieb), ≤ L⁴/4 always. So sd b ≤ |β|·sd t² + Γ·σ.
+   And Var b = E x²(γ+√2βy)² ≤ sup_y (Γ + √2|β|y)²·m(√2L−y), m(ℓ) = ℓ²S(κℓ²) = E x² on |x| ≤ ℓ, 0 ≤ y ≤ √2L. Both decrease in κ; the smaller holds.
 4. **Divergence.** (α−1)D_α = ∫₀^α w(u)Var_{P_u}(b)du, w the triangle of height α−1 over 1. Its level sets {w ≥ (1−x)(α−1)} are
    [1−x, 1+x(α−1)], so D_α = ∫₀¹ N(x)dx, N(x) = ∫ of the variance there: at most the integral of the variance's bound, and at
    most the range ρ of b, for it is the difference of two means of b.
@@ -33,11 +34,14 @@ Array = NDArray[np.float64]
 
 CELLS = 10
 FIRST_BOXES = (4, 4, 3)
-BOXES_MAX = 12_000
+BOXES_MAX = 6_000
 TOLERANCE = 1.03
 ROUNDING = 1 + 1e-9
-TABLE_STEP = 0.005
+TABLE_STEP = 0.01
 TABLE_END = 24.0
+TABLE_NODES = 4_800
+ANGLES, LEVELS = 24, 48
+ANGLE_STEP = math.pi / 2 / ANGLES
 
 
 def loss_range(radius: float, dimension: int, target: float = 1.0) -> float:
@@ -150,14 +154,17 @@ class _Needle:
         return np.where(gamma >= 2 * self.beta * L, 2 * gamma * L, bent)
 
     def variance(self, curvature: Array) -> Array:
-        """The bound of step 3: Γσ as Γ·L√S(κL²) at the longest L, or ΓL at its largest times √S at its own."""
+        """The smaller bound of step 3; Γσ as Γ·L√S(κL²) at the longest L, or ΓL at its largest times √S at its own."""
         across = (slice(None), *(None,) * (curvature.ndim - 1))
         beta, gamma, area, L = (each[across] for each in (self.beta, self.gamma, self.area, self.longest))
-        square = L**2 * np.sqrt(np.minimum(_unit_variance(2 * np.minimum(curvature, 0.0) * L**2) / 2, 0.25))
-        square = np.minimum(square, 2 * L / np.sqrt(np.maximum(curvature, 1e-300)))
-        linear = gamma * L * np.sqrt(_unit_variance(curvature * L**2))
+        tables, place = _tables(), _place(curvature * L**2)
         smallest = np.where(curvature >= 0, curvature * self.shortest[across] ** 2, curvature * L**2)
-        return np.asarray((beta * square + np.minimum(linear, area * np.sqrt(_unit_variance(smallest)))) ** 2)
+        linear = np.minimum(gamma * L * tables.sd[place], area * tables.sd[_place(smallest)])
+        apart = (beta * L**2 * tables.square_sd[place] + linear) ** 2
+        length = np.hypot(gamma * L, beta * L**2)
+        angle = np.floor(np.arctan2(beta * L, gamma) / ANGLE_STEP - 1e-6).astype(np.int64)
+        together = length**2 * tables.together[np.clip(angle, 0, ANGLES - 1), place]
+        return np.minimum(apart, together)
 
 
 def _largest_lever(low: Array, high: Array) -> Array:
@@ -179,20 +186,36 @@ def _capped(rise: Array, cap: Array) -> Array:
     return np.where(end <= cap, (start + end) / 2, np.where(start >= cap, cap, crossing))
 
 
-def _unit_variance(x: Array) -> Array:
-    """Of e^{−xt²/2} on [−1, 1], rounded up to the next entry of a table: it decreases in x."""
+def _place(x: Array) -> NDArray[np.int64]:
+    """The last node of the tables that is not above x: what they hold decreases in x."""
     place = np.floor((np.arcsinh(x) + TABLE_END) / TABLE_STEP - 1e-6).astype(np.int64)
-    table = _variance_table()
-    return np.asarray(table[np.clip(place, 0, len(table) - 1)])
+    return np.clip(place, 0, TABLE_NODES - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """By x = κL², on [−1, 1]: bounds of sd t and sd t², and of Var(t·cos φ + t²·sin φ) for angles φ up to the next."""
+
+    sd: Array
+    square_sd: Array
+    together: Array
 
 
 @lru_cache(maxsize=1)
-def _variance_table() -> Array:
-    """At x = sinh of multiples of the step; 1, its supremum, before the first."""
-    nodes = np.sinh(np.arange(-TABLE_END, TABLE_END, TABLE_STEP))
-    table = np.array([truncated_variance(float(x)) for x in nodes]) * ROUNDING
-    table[0] = 1.0
-    return table
+def _tables() -> _Tables:
+    """The first node stands for everything below it, where t² and y²(√2−y)² are at their largest."""
+    nodes = np.sinh(TABLE_STEP * np.arange(TABLE_NODES) - TABLE_END)
+    variance = np.array([truncated_variance(float(x)) for x in nodes]) * ROUNDING
+    twice = np.array([truncated_variance(float(2 * x)) for x in np.minimum(nodes, 0.0)]) / 2
+    square = np.minimum(np.minimum(twice, 0.25), 4 / np.maximum(nodes, 1e-300)) * ROUNDING
+    variance[0], square[0] = 1.0, 0.25
+    y = np.linspace(0, math.sqrt(2), LEVELS + 1)
+    within = (math.sqrt(2) - y[:-1]) ** 2  # ℓ² at the near end of each level of y
+    moment = within[:, None] * variance[_place(np.multiply.outer(within, nodes))]
+    angles = ANGLE_STEP * np.arange(ANGLES + 1)
+    slope = np.cos(angles[:-1, None]) + math.sqrt(2) * np.sin(angles[1:, None]) * y[1:]
+    together = np.array([(each[:, None] ** 2 * moment).max(axis=0) for each in slope])
+    return _Tables(np.sqrt(variance), np.sqrt(square), together * ROUNDING)
 
 
 def truncated_variance(x: float) -> float:

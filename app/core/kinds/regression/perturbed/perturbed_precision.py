@@ -26,8 +26,8 @@ from app.core.statistics.moments import LATTICE, ExactMoments
 Array = NDArray[np.float64]
 
 CHAINS_MAX = 128
-BURN_IN = 200
-THIN = 12
+BURN_IN = 120
+THIN = 8
 TRIES = 64
 SHRINKS_MAX = 60
 
