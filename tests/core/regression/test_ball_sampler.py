@@ -116,8 +116,8 @@ def test_draws_that_pile_up_on_the_sphere_have_the_depths_of_the_plain_law(name:
 
 def test_posteriors_of_real_rows_are_no_steeper_than_declared() -> None:
     """uᵀ(b − Λu) on the sphere, over rows that push outwards as far as they can: reached, never passed."""
-    for R in (0.2, 0.7, 1.0, 3.0):
-        ball = RegressionBall(plain_model(2, intercept=False, radius=R, noise_sd=0.5), 50, 1, 1.0)
+    for radius in (0.2, 0.7, 1.0, 3.0):
+        ball = RegressionBall(plain_model(2, intercept=False, radius=radius, noise_sd=0.5), 50, 1, 1.0)
         step = plain_model(2, intercept=False).statistic.steps / LATTICE
         worst = 0.0
         for length in np.linspace(0.05, 1, 39):
@@ -127,7 +127,7 @@ def test_posteriors_of_real_rows_are_no_steeper_than_declared() -> None:
                                    np.zeros(2, dtype=np.int64), 50)  # fmt: skip
             posterior = ball.posterior(moments)
             worst = max(worst, float(posterior.linear[0] - posterior.precision[0][0]))
-        assert 0.95 * ball.bounds.outward - R**2 <= worst <= ball.bounds.outward
+        assert 0.95 * ball.bounds.outward - radius**2 <= worst <= ball.bounds.outward
 
 
 def test_acceptance_is_never_below_the_public_bound() -> None:

@@ -7,13 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from app.core.kinds.regression.needle_bound import (
-    _first_boxes,
-    _Needle,
-    divergence_bounds,
-    loss_range,
-    truncated_variance,
-)
+from app.core.kinds.regression.needle_bound import _first_boxes, divergence_bounds, loss_range
+from app.core.kinds.regression.segment_variance import largest_variance, truncated_variance
 from tests.core.regression.exact_divergence import Setting, dataset, divergences, worst_divergence
 from tests.deep import deep
 
@@ -60,7 +55,17 @@ def found_range(dimension: int, radius: float, rows: int, starts: int) -> float:
 
 @pytest.mark.parametrize(
     ("dimension", "radius"),
-    [(1, 6.0), (2, 2.5), deep(1, 0.4), deep(1, 3.0), deep(2, 0.4), deep(3, 0.7), deep(3, 2.0), deep(2, 1.0), deep(1, 12.0)],
+    [
+        (1, 6.0),
+        (2, 2.5),
+        deep(1, 0.4),
+        deep(1, 3.0),
+        deep(2, 0.4),
+        deep(3, 0.7),
+        deep(3, 2.0),
+        deep(2, 1.0),
+        deep(1, 12.0),
+    ],
 )
 def test_range_of_one_replaced_row_is_reached_and_never_passed(dimension: int, radius: float) -> None:
     found = found_range(dimension, radius, 1, 8)
@@ -82,25 +87,25 @@ def test_variance_of_a_truncated_normal_is_the_integral() -> None:
 
 
 def test_variance_on_a_segment_is_below_its_bound_for_every_tilt_and_part() -> None:
-    """300 needles of random β, γ, κ of both signs, with 40 tilts on the whole segment and on parts of it; some come near."""
-    rng, (t, weight), nearest = np.random.default_rng(31), np.polynomial.legendre.leggauss(160), 0.0
-    for _ in range(300):
+    """400 pairs (γ, β) and κ of both signs, in the table and beyond, 60 tilts on [−1, 1] and on parts; many come near."""
+    rng, (t, weight), near = np.random.default_rng(31), np.polynomial.legendre.leggauss(160), []
+    for _ in range(400):
         beta, gamma = 10 ** rng.uniform(-2, 1, 2)
-        L, curvature = rng.uniform(0.2, 1.0), rng.normal() * 10 ** rng.uniform(-1, 2.3)
-        shape = _Needle(*(np.array([value]) for value in (beta, gamma, gamma * L, L, L)))
-        bound = float(shape.variance(np.array([[curvature]]))[0, 0])
-        ends = np.sort(rng.uniform(-L, L, (2, 2)), axis=1)
-        for low, high in [(-L, L), *ends.tolist()]:
+        curvature = float(rng.choice([-1, 1]) * 10 ** rng.uniform(-1, 3))
+        bound = float(largest_variance(np.array(curvature), gamma, beta))
+        found = 0.0
+        for low, high in [(-1.0, 1.0), *np.sort(rng.uniform(-1, 1, (2, 2)), axis=1).tolist()]:
             at = (low + high) / 2 + (high - low) / 2 * t
-            tilts = np.linspace(-1.5, 1.5, 40)[:, None] * (abs(curvature) * L + 3 / (high - low))
+            tilts = np.linspace(-1.2, 1.2, 60)[:, None] * (abs(curvature) + 4 / (high - low))
             logs = np.log(weight) - curvature * at**2 / 2 + tilts * at
             share = np.exp(logs - logs.max(axis=1, keepdims=True))
             share /= share.sum(axis=1, keepdims=True)
             values = beta * at**2 + gamma * at
-            variance = float((share @ values**2 - (share @ values) ** 2).max())
-            assert variance <= bound * (1 + 1e-9)
-            nearest = max(nearest, variance / bound)
-    assert nearest > 0.9
+            found = max(found, float((share * (values - (share @ values)[:, None]) ** 2).sum(axis=1).max()))
+        assert found <= bound * (1 + 1e-9)
+        near.append(found / bound)
+    assert np.median(near) > 0.75
+    assert max(near) > 0.95
 
 
 def test_first_boxes_cover_every_needle() -> None:
@@ -157,7 +162,9 @@ def test_a_search_over_models_and_datasets_finds_no_charge_far_from_the_exact_co
     """
     rng = np.random.default_rng([41, seed])
     dimension = int(rng.integers(1, 4))
-    strength, prior, radius = (float(10 ** rng.uniform(low, high)) for low, high in ((-1.3, 1.6), (-1.3, 1), (-0.5, 0.3)))
+    strength, prior, radius = (
+        float(10 ** rng.uniform(low, high)) for low, high in ((-1.3, 1.6), (-1.3, 1), (-0.5, 0.3))
+    )
     order = float(rng.choice([1.25, 2, 4, 8, 16, 64]))
     exact, _ = worst_divergence(Setting(dimension, strength, prior, radius), order, PEOPLE, 3 if dimension < 3 else 1)
     ratio = divergence_bounds((order,), strength, prior, radius, dimension)[0] / exact

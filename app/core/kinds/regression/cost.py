@@ -5,7 +5,7 @@ neighbours, is kτ/σ² times `loss_range`: 4YR for R ≤ Y, (Y+R)² above.
 
 *Mean of a normal law*: b is linear and the curvature public, so the segment of `needle_bound.py` has density e^{−κt²/2+ct} on
 |t| ≤ R with one κ and b = γt. With ψ(c) = log of its integral, (α−1)D_α = ∫w(u)·γ²ψ''(c+uγ)du, w a triangle on [0, α]; ψ'' is
-symmetric and decreasing in |c| (step 3 there), so rearranging w symmetrically around c = 0 can only add (Riesz):
+symmetric and decreasing in |c| (`segment_variance.py`), so rearranging w symmetrically around c = 0 can only add (Riesz):
 
     D_α ≤ γ²·∫_{|x|≤α/2} (1 − 2|x|/α)·ψ''(γx)dx = (4/α)·[ψ(αγ/2) − ψ(0)].
 
@@ -15,7 +15,7 @@ It is αγ²σ²/2 for small γ and the range 2γR in the end. KL is the same at
 import math
 
 from app.core.kinds.regression.ball.ball_posterior import PublicBounds
-from app.core.kinds.regression.needle_bound import truncated_variance
+from app.core.kinds.regression.segment_variance import truncated_variance
 from app.core.privacy.cost import ORDERS, Cost
 
 ROUNDING = 1 + 1e-9

@@ -1,26 +1,25 @@
 """How far two regression posteriors on a ball can be apart, over all data: a problem on a segment, and its certified maximum.
 
-One row changes: Q = F·e^{−sf'}, P = F·e^{−sf}, f = ½(y − zᵀw)², s = kτ/σ², F the prior e^{−λ‖w‖²/2} on ‖w‖ ≤ R times a
-log-concave function (the other rows). b = log P/Q = s(f' − f).
+One row changes: Q = Fνe^{−sf'}, P = Fνe^{−sf} up to constants, f = ½(y − zᵀw)², s = kτ/σ², ν the prior e^{−λ‖w‖²/2} on the
+ball ‖w‖ ≤ R and F, the likelihood of the other rows, log-concave. b = log P/Q = s(f' − f).
 
-1. **To a segment.** D_α ≤ D says (∫F̂νe^{−αsf−(1−α)sf'})(∫F̂νe^{−sf'})^{α−1} ≤ (e^{(α−1)D}∫F̂νe^{−sf})(∫F̂νe^{−sf})^{α−1}, ν the prior. By
-   Kannan, Lovász and Simonovits (1995), Theorem 2.7, it holds for every log-concave F̂ on the ball if it does for every
-   exponential needle: F̂ = e^{ct} on a segment. (Data come near those: many rows pin w to a chord, short ones tilt it.)
-2. **There.** The segment lies on a chord at distance h from the centre, |t| ≤ L = √(R²−h²), with direction e; p = |zᵀe|, q = |z'ᵀe|.
-   The law P_u ∝ Q·e^{ub} has density e^{−κt²/2+ct} with κ_u = λ + s((1−u)q² + up²), which may be negative, and b = βt² + γt with
-   β = s(q²−p²)/2, |γ| ≤ Γ = s(g(p) + g(q)), g(p) = p(Y + h√(1−p²)). k rows a person: Σp_j(Y + h√(1−p_j²)) is concave in p_j², so the worst
-   are k equal ones, counted in s.
-3. **Variance** over all c and segments J ⊂ [−L, L]. For t, t' independent, x = (t−t')/√2, y = (t+t')/√2: given y, x has density e^{−κx²/2} on
-   |x| ≤ ℓ − |y−y₀|, and |y−y₀| has a density ∝ e^{−κy²/2}·(…)·cosh(c'y), stochastically increasing in |c'|: Var t = E x² is largest
-   at c' = 0, and grows with J: sd t ≤ σ(κ), that of e^{−κt²/2} on [−L, L]. And Var t² = 2E x²y² ≤ 2·sup_ℓ (√2L−ℓ)²ℓ²S(κℓ²) ≤ ½L⁴S(2κL²)
-   for κ ≤ 0, L⁴/6 for κ ≥ 0, S(κ) the variance of e^{−κt²/2} on [−1, 1]; ≤ 4L²/κ (Brascamp and Lieb), ≤ L⁴/4 always. So sd b ≤ |β|·sd t² + Γ·σ.
-   And Var b = E x²(γ+√2βy)² ≤ sup_y (Γ + √2|β|y)²·m(√2L−y), m(ℓ) = ℓ²S(κℓ²) = E x² on |x| ≤ ℓ, 0 ≤ y ≤ √2L. Both decrease in κ; the smaller holds.
-4. **Divergence.** (α−1)D_α = ∫₀^α w(u)Var_{P_u}(b)du, w the triangle of height α−1 over 1. Its level sets {w ≥ (1−x)(α−1)} are
-   [1−x, 1+x(α−1)], so D_α = ∫₀¹ N(x)dx, N(x) = ∫ of the variance there: at most the integral of the variance's bound, and at
-   most the range ρ of b, for it is the difference of two means of b.
-   D_α ≤ ∫₀¹ min(ρ, N̄(x))dx; KL the same with α = 1.
-5. **Largest over (p, q, h)** by boxes: Γ, |β|, L and ρ at their largest, κ at its smallest; split where a box is above its
-   centre by more than `TOLERANCE`. What is left when the rounds are over is charged as it is.
+1. **To a segment.** "D_α ≤ D" says, of integrals over the ball,
+
+       ∫Fνe^{−αsf−(1−α)sf'} · (∫Fνe^{−sf'})^{α−1} ≤ ∫Fν·e^{(α−1)D}e^{−sf} · (∫Fνe^{−sf})^{α−1}.
+
+   By Kannan, Lovász and Simonovits (1995), Theorem 2.7, such an inequality of four functions holds for every log-concave F if
+   it does for every exponential needle, F = e^{ct} on a segment. (Data come near those: many rows pin w to a chord, short
+   rows with large targets tilt it. So this step loses next to nothing where there are many people.)
+2. **There.** The segment lies on a chord at distance h from the centre, |t| ≤ L = √(R²−h²), in direction e; p = |zᵀe|, q =
+   |z'ᵀe|. P_u ∝ Q·e^{ub} has density e^{−κt²/2+ct} with κ_u = λ + s((1−u)q² + up²), which may be negative, and b = βt² + γt
+   with β = s(q²−p²)/2, |γ| ≤ Γ = s(g(p) + g(q)), g(p) = p(Y + h√(1−p²)). For k rows a person p² is Σp_j²/k, and since g is
+   concave in p², Σg(p_j) ≤ k·g(p): the worst are k equal rows, counted in s.
+3. **Variance** of b under all those laws: `segment_variance.py`; decreasing in κ, increasing in Γ, |β| and L.
+4. **Divergence.** (α−1)D_α = ∫₀^α w(u)·Var_{P_u}(b)du, w the triangle of height α−1 at u = 1. Its level sets {w ≥ (1−x)(α−1)}
+   are [1−x, 1+x(α−1)], so D_α = ∫₀¹ N(x)dx, N(x) the integral of the variance there: at most that of its bound, N̄(x), and at
+   most the range ρ of b, for it is the difference of two means of b. D_α ≤ ∫₀¹ min(ρ, N̄(x))dx; KL the same with α = 1.
+5. **Largest over (p, q, h)** by boxes: Γ, |β|, L and ρ at their largest, κ at its smallest; a box is halved while it is above
+   the highest centre of a box by more than `TOLERANCE`. What `BOXES_MAX` leaves is charged as it is.
 """
 
 import math
@@ -30,6 +29,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.regression.segment_variance import largest_variance
+
 Array = NDArray[np.float64]
 
 CELLS = 10
@@ -37,11 +38,6 @@ FIRST_BOXES = (4, 4, 3)
 BOXES_MAX = 6_000
 TOLERANCE = 1.03
 ROUNDING = 1 + 1e-9
-TABLE_STEP = 0.01
-TABLE_END = 24.0
-TABLE_NODES = 4_800
-ANGLES, LEVELS = 24, 48
-ANGLE_STEP = math.pi / 2 / ANGLES
 
 
 def loss_range(radius: float, dimension: int, target: float = 1.0) -> float:
@@ -154,17 +150,14 @@ class _Needle:
         return np.where(gamma >= 2 * self.beta * L, 2 * gamma * L, bent)
 
     def variance(self, curvature: Array) -> Array:
-        """The smaller bound of step 3; Γσ as Γ·L√S(κL²) at the longest L, or ΓL at its largest times √S at its own."""
+        """The bound of step 3 with Γ on the longest L, or with ΓL at its largest and κL² at its smallest."""
         across = (slice(None), *(None,) * (curvature.ndim - 1))
         beta, gamma, area, L = (each[across] for each in (self.beta, self.gamma, self.area, self.longest))
-        tables, place = _tables(), _place(curvature * L**2)
-        smallest = np.where(curvature >= 0, curvature * self.shortest[across] ** 2, curvature * L**2)
-        linear = np.minimum(gamma * L * tables.sd[place], area * tables.sd[_place(smallest)])
-        apart = (beta * L**2 * tables.square_sd[place] + linear) ** 2
-        length = np.hypot(gamma * L, beta * L**2)
-        angle = np.floor(np.arctan2(beta * L, gamma) / ANGLE_STEP - 1e-6).astype(np.int64)
-        together = length**2 * tables.together[np.clip(angle, 0, ANGLES - 1), place]
-        return np.minimum(apart, together)
+        smallest = np.where(curvature >= 0, self.shortest[across], L) ** 2 * curvature
+        return np.minimum(
+            largest_variance(curvature * L**2, gamma * L, beta * L**2),
+            largest_variance(smallest, area, beta * L**2),
+        )
 
 
 def _largest_lever(low: Array, high: Array) -> Array:
@@ -184,49 +177,3 @@ def _capped(rise: Array, cap: Array) -> Array:
     start = end - rise
     crossing = cap - (cap - start) ** 2 / (2 * np.maximum(rise, 1e-300))
     return np.where(end <= cap, (start + end) / 2, np.where(start >= cap, cap, crossing))
-
-
-def _place(x: Array) -> NDArray[np.int64]:
-    """The last node of the tables that is not above x: what they hold decreases in x."""
-    place = np.floor((np.arcsinh(x) + TABLE_END) / TABLE_STEP - 1e-6).astype(np.int64)
-    return np.clip(place, 0, TABLE_NODES - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """By x = κL², on [−1, 1]: bounds of sd t and sd t², and of Var(t·cos φ + t²·sin φ) for angles φ up to the next."""
-
-    sd: Array
-    square_sd: Array
-    together: Array
-
-
-@lru_cache(maxsize=1)
-def _tables() -> _Tables:
-    """The first node stands for everything below it, where t² and y²(√2−y)² are at their largest."""
-    nodes = np.sinh(TABLE_STEP * np.arange(TABLE_NODES) - TABLE_END)
-    variance = np.array([truncated_variance(float(x)) for x in nodes]) * ROUNDING
-    twice = np.array([truncated_variance(float(2 * x)) for x in np.minimum(nodes, 0.0)]) / 2
-    square = np.minimum(np.minimum(twice, 0.25), 4 / np.maximum(nodes, 1e-300)) * ROUNDING
-    variance[0], square[0] = 1.0, 0.25
-    y = np.linspace(0, math.sqrt(2), LEVELS + 1)
-    within = (math.sqrt(2) - y[:-1]) ** 2  # ℓ² at the near end of each level of y
-    moment = within[:, None] * variance[_place(np.multiply.outer(within, nodes))]
-    angles = ANGLE_STEP * np.arange(ANGLES + 1)
-    slope = np.cos(angles[:-1, None]) + math.sqrt(2) * np.sin(angles[1:, None]) * y[1:]
-    together = np.array([(each[:, None] ** 2 * moment).max(axis=0) for each in slope])
-    return _Tables(np.sqrt(variance), np.sqrt(square), together * ROUNDING)
-
-
-def truncated_variance(x: float) -> float:
-    """∫t²e^{−xt²/2}/∫e^{−xt²/2} on [−1, 1], by parts; a series where that would cancel."""
-    from scipy.special import dawsn
-
-    if abs(x) < 0.5:
-        powers = [(-x / 2) ** j / math.factorial(j) for j in range(16)]
-        top = math.fsum(value / (2 * j + 3) for j, value in enumerate(powers))
-        return top / math.fsum(value / (2 * j + 1) for j, value in enumerate(powers))
-    a = math.sqrt(abs(x) / 2)
-    if x > 0:
-        return (1 - 2 * a * math.exp(-a * a) / (math.sqrt(math.pi) * math.erf(a))) / x
-    return float((a / dawsn(a) - 1) / (2 * a * a))

@@ -5,10 +5,10 @@ of the columns Ω_ij/(B²h_ih_j). Neighbours: one person's row replaced. Given A
 Wishart(ν + n, (νλI + A)⁻¹) on the ball.
 
 **The prior, if left out**, must not contradict the bounds, which cut what lies beyond them: a prior of sd 1 (in half-widths)
-would have a third of every column cut off, and no interval would cover. The variance of one column is νλB²/χ²_{ν−d+1}: ν = d + 7 and
-νλB² = 0.18 put its sd, in half-widths, between 0.09 and 0.33 with probability 0.98, so that the bounds are three sds or
-more from the centre. It weighs as much as eight rows. The ball, if left out, reaches to a hundred times the prior's mean: sds
-down to about 0.01 half-widths. It restricts the answers' ranges; noise does not depend on it.
+would have a third of every column cut off, and no interval would cover. The variance of one column is νλB²/χ²_{ν−d+1}. With
+ν = d + 7 and νλB² = 0.18 its sd, in half-widths, lies between 0.09 and 0.33 with probability 0.98, so that the bounds are three
+sds or more from the centre; it weighs as much as eight rows. The ball, if left out, reaches to a hundred times the prior's
+mean, sds down to about 0.01 half-widths. It restricts the ranges of answers; the noise does not depend on it.
 """
 
 import math

@@ -6,10 +6,10 @@ than R² without a tilt. Everything is done in units of R.
 
 **What doubles change.** Λ and b come from whole numbers; the factor of Λ + 2κI and the mean are found with 160 bits and rounded
 once. u·2²⁶ is split into a whole and a rest, so 1 − ‖u‖² is right to 2⁻⁷⁰ however large κ is. An accepted u becomes the point
-k·h of the public lattice h = 2^{−bits}, k = round(u/h + ℓ) with ℓ Laplace noise of scale 1, and P(k|u) changes by at most e^{±|Δu|₁/h}.
-A step is at most 1/64 of the narrowest sd the data can make, and 1/32 of 1/`outward`, the depth to which the steepest posterior
-piles up on the sphere (at most 2^{−OUTWARD_BITS}: there variances across the sphere may grow by more than a hundredth). Points beyond the
-sphere are mirrored at it, a function of k alone: brought onto it, as by law 1, they would be an atom there.
+k·h of the public lattice h = 2^{−bits}, k = round(u/h + ℓ) with ℓ Laplace noise of scale 1; P(k|u) changes by at most
+e^{±|Δu|₁/h}. A step is at most 1/64 of the narrowest sd the data can make, and 1/32 of 1/`outward`, the depth to which the
+steepest posterior piles up on the sphere (but not below 2^{−OUTWARD_BITS}), so variances grow by less than a hundredth.
+Points beyond the sphere are mirrored at it, a function of k alone: brought onto it, as by law 1, they would be an atom there.
 Cutting u to cells would not do: those that the sphere cuts to slivers keep no digits. `log_ratio` is the declared
 allowance: every lattice point's probability is within e^{±s} of the ideal one, but for tails of probability 2⁻¹⁰⁰.
   * rounding moves a coordinate of u by less than (d+4)·2⁻⁵²: d(d+4)·2^{bits−51} through the noise, and as much again for the

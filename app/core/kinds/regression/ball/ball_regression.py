@@ -18,7 +18,9 @@ from app.errors import InvalidModel
 
 
 class RegressionBall:
-    def __init__(self, model: LinearModel, rows: int, unit_rows: int, temperature: float, law: int = SAMPLER_LAW) -> None:
+    def __init__(
+        self, model: LinearModel, rows: int, unit_rows: int, temperature: float, law: int = SAMPLER_LAW
+    ) -> None:
         if model.scaled_sd is None:
             raise InvalidModel(
                 "model.noise_sd", "a number: a posterior that is sampled exactly needs the noise declared"

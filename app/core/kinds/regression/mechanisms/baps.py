@@ -43,7 +43,7 @@ class RegressionBaps(BapsFields):
             samples=self.samples,
             kl_sup=ball.kl_sup(),
             papers_pure=2 * self.samples * self.temperature * ball.papers_lipschitz(),
-            method="certified: worst segment over all data (Kannan, Lovász, Simonovits); sampler in doubles with a declared allowance",
+            method="certified: the worst segment over all data; sampler in doubles with a declared allowance",
             grid_points=0,
         )
 
