@@ -9,7 +9,7 @@ import pytest
 from app.core.kinds import parse_model, refuse_wide_budget
 from app.core.kinds.regression.ball.ball_mean import MeanBall
 from app.core.kinds.regression.ball.ball_regression import RegressionBall
-from app.core.kinds.regression.cost import tilted_bound
+from app.core.kinds.regression.cost import curvature_bound, tilted_bound
 from app.core.kinds.regression.mechanisms.baps import RegressionBaps
 from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics
 from app.core.kinds.regression.needle_bound import divergence_bounds
@@ -91,6 +91,23 @@ def test_certified_curve_covers_neighbouring_pairs_in_two_dimensions(
     assert 0.05 < worst <= 1
 
 
+def test_integrated_bound_is_below_the_bound_at_the_worst_point_and_above_its_start() -> None:
+    for order in (1.25, 2.0, 5.0, 9.0):
+        integrated = curvature_bound(order, 3.0, 2.0, 0.2)
+        assert 9 / 2 * order / 2 <= integrated <= order / 2 * 9 / (2 - (order - 1) * 0.2)
+    assert curvature_bound(11.0, 3.0, 2.0, 0.2) == pytest.approx(9 / 2 * (0.5 + 10))
+    assert curvature_bound(11.1, 3.0, 2.0, 0.2) == math.inf
+
+
+def test_integrated_bound_equals_the_integral() -> None:
+    """∫₀¹ (α−1)u/λ + ∫₁^α (α−u)/(λ − (u−1)c), by midpoints."""
+    order, lowest, taken = 6.0, 2.0, 0.3
+    u = (np.arange(2_000_000) + 0.5) / 2_000_000 * order
+    weight = np.where(u <= 1, (order - 1) * u, order - u) / (lowest - np.maximum(u - 1, 0) * taken)
+    integral = weight.mean() * order / (order - 1)
+    assert curvature_bound(order, 1.0, lowest, taken) == pytest.approx(integral, rel=1e-6)
+
+
 @pytest.mark.parametrize("slope", [0.1, 3.0, 20.0])
 @pytest.mark.parametrize("curvature", [1e-3, 2.0, 500.0])
 def test_tilted_bound_covers_every_tilt_and_is_near_the_worst(slope: float, curvature: float) -> None:
@@ -157,6 +174,18 @@ def test_allowance_for_doubles_grows_with_how_steep_the_posterior_may_be() -> No
     assert 0 < small.bounds.log_ratio < large.bounds.log_ratio < 1e-3
     ideal = divergence_bounds((2.0,), 1 / small._sd**2, 1.0, 1.0, 4)[0]
     assert charged(small)[2] >= ideal * 0.97 + 6 * small.bounds.log_ratio
+
+
+def test_draws_of_the_first_law_are_costed_with_the_lattice_of_then() -> None:
+    """Coarser where posteriors pile up, so with a smaller allowance; the law is no part of a request or of its record."""
+    model, now = wage_model(radius=1.0), RegressionBaps(1)
+    then = RegressionBaps(1, law=1)
+    assert all(
+        a < b
+        for a, b in zip(then.cost(model, 10**5, 1).total.curve, now.cost(model, 10**5, 1).total.curve, strict=True)
+    )
+    assert then.as_json() == now.as_json()
+    assert then.with_samples(5).law == 1
 
 
 def test_divergence_of_rounded_laws_is_within_what_the_card_says() -> None:

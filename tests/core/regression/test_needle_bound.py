@@ -23,7 +23,7 @@ WORST: dict[tuple[int, float, float, float, float], list[float]] = {
     (2, 0.3, 0.1, 2.0, 8.0): [0.9575, 2.0437, 1.5178, -1.5709, -2.6633, -0.0449],
     (3, 11.0, 1.0, 3**0.5, 1.25): [0.689, 2.0502, 1.995, -1.5286, -2.6122, -0.0217],
 }
-"""Radii up to 2. Beyond, where rows are weak (s·R ≪ λ) and R ≫ 1, up to 1.9 was found."""
+"""Radii up to 2. A ball much wider than the prior (λR² of 200, R = 4.6) leaves boxes undecided: 1.5 to the needles there."""
 
 
 def half_square(w: np.ndarray, row: np.ndarray) -> float:
@@ -57,7 +57,7 @@ def found_range(dimension: int, radius: float, rows: int, starts: int) -> float:
     ("dimension", "radius"),
     [
         (1, 6.0),
-        (2, 2.5),
+        deep(2, 2.5),
         deep(1, 0.4),
         deep(1, 3.0),
         deep(2, 0.4),
@@ -68,8 +68,16 @@ def found_range(dimension: int, radius: float, rows: int, starts: int) -> float:
     ],
 )
 def test_range_of_one_replaced_row_is_reached_and_never_passed(dimension: int, radius: float) -> None:
-    found = found_range(dimension, radius, 1, 8)
+    found = found_range(dimension, radius, 1, 6 if dimension == 1 else 12)
     assert 0.995 * loss_range(radius, dimension) <= found <= loss_range(radius, dimension) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("radius", [0.3, 1.0, 2.0, 7.0])
+def test_range_in_the_plane_is_reached_by_the_rows_that_its_proof_names(radius: float) -> None:
+    cosine = -1.0 if radius <= 1 else -1 / radius
+    row, other = np.array([1.0, 0.0, 1.0]), np.array([cosine, math.sqrt(1 - cosine**2), 1.0])
+    ends = [half_square(w, other) - half_square(w, row) for w in (-radius * other[:-1], -radius * row[:-1])]
+    assert ends[0] - ends[1] == pytest.approx(loss_range(radius, 2))
 
 
 @pytest.mark.deep
@@ -114,7 +122,7 @@ def test_first_boxes_cover_every_needle() -> None:
     assert (_first_boxes(1)[:, 2] == 0).all()
 
 
-@pytest.mark.parametrize(("strength", "prior", "radius"), [(0.7, 0.3, 1.3), (9.0, 4.0, 0.6)])
+@pytest.mark.parametrize(("strength", "prior", "radius"), [(0.7, 0.3, 1.3), deep(9.0, 4.0, 0.6)])
 def test_bounds_cover_datasets_of_every_size_in_the_plane(strength: float, prior: float, radius: float) -> None:
     """Random datasets of 1 to 3,000 rows that pin and tilt; four orders each, both directions."""
     setting, orders, rng = Setting(2, strength, prior, radius), (1.25, 3.0, 12.0, 80.0), np.random.default_rng(8)
@@ -156,10 +164,7 @@ def test_charges_are_at_most_half_again_the_worst_dataset_found(case: tuple[int,
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(12))
 def test_a_search_over_models_and_datasets_finds_no_charge_far_from_the_exact_cost(seed: int) -> None:
-    """Models drawn at random with R ≤ 2 and s from 0.05 to 40: never below, and at most 1.65 times the worst dataset found.
-
-    1.58 is the most seen (one weight, s = 0.3, λ = 3, R = 2, order 8), where the two rows' curvatures differ.
-    """
+    """Models drawn at random with R ≤ 2 and s from 0.05 to 40: never below, and at most 1.5 times the worst dataset found."""
     rng = np.random.default_rng([41, seed])
     dimension = int(rng.integers(1, 4))
     strength, prior, radius = (
@@ -168,4 +173,4 @@ def test_a_search_over_models_and_datasets_finds_no_charge_far_from_the_exact_co
     order = float(rng.choice([1.25, 2, 4, 8, 16, 64]))
     exact, _ = worst_divergence(Setting(dimension, strength, prior, radius), order, PEOPLE, 3 if dimension < 3 else 1)
     ratio = divergence_bounds((order,), strength, prior, radius, dimension)[0] / exact
-    assert 1 <= ratio <= 1.65
+    assert 1 <= ratio <= 1.5

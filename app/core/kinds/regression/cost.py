@@ -1,7 +1,11 @@
 """What one draw from a posterior restricted to a ball costs: the certified divergence, and the sampler's allowance on top.
 
 *Regression*: `needle_bound.py`, over all data and replaced rows. The range of b, the change of the log-posterior between
-neighbours, is kτ/σ² times `loss_range`: 4YR for R ≤ Y, (Y+R)² above.
+neighbours, is kτ/σ² times `loss_range`: 4YR for R ≤ Y, (Y+R)² above. Where the prior is narrow beside the ball a simpler
+bound may be the smaller, and the smaller is charged: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ − (u−1)⁺c)
+(Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b: ∇b = τ/σ²·Σ[(z'z'ᵀ −
+zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G = kτ(2Y+R)/σ². Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x +
+(1−x)·ln(1−x))/x² · (α−1)].
 
 *Mean of a normal law*: b is linear and the curvature public, so the segment of `needle_bound.py` has density e^{−κt²/2+ct} on
 |t| ≤ R with one κ and b = γt. With ψ(c) = log of its integral, (α−1)D_α = ∫w(u)·γ²ψ''(c+uγ)du, w a triangle on [0, α]; ψ'' is
@@ -19,6 +23,21 @@ from app.core.kinds.regression.segment_variance import truncated_variance
 from app.core.privacy.cost import ORDERS, Cost
 
 ROUNDING = 1 + 1e-9
+
+
+def curvature_bound(order: float, lipschitz: float, lowest: float, taken: float) -> float:
+    """The integrated Brascamp–Lieb bound on D_α, infinite where the curvature may be used up; on KL at order 1."""
+    x = (order - 1) * taken / lowest
+    if not x <= 1:
+        return math.inf
+    return lipschitz**2 / lowest * (0.5 + (order - 1) * _weight(x)) * ROUNDING
+
+
+def _weight(x: float) -> float:
+    """(x + (1−x)ln(1−x))/x² = Σ_{j≥0} x^j/((j+1)(j+2)), ½ at 0 and 1 at 1."""
+    if x < 0.05:
+        return math.fsum(x**j / ((j + 1) * (j + 2)) for j in range(16))
+    return 1.0 if x == 1 else (x + (1 - x) * math.log1p(-x)) / x**2
 
 
 def tilted_bound(order: float, slope: float, curvature: float, radius: float) -> float:

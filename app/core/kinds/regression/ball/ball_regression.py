@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
-from app.core.kinds.regression.cost import draw_cost
+from app.core.kinds.regression.cost import curvature_bound, draw_cost
 from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.needle_bound import divergence_bounds, loss_range
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
@@ -48,10 +48,11 @@ class RegressionBall:
 
     def _divergences(self) -> tuple[float, ...]:
         """KL, then D_α at every order."""
-        model = self._model
-        return divergence_bounds(
-            (1.0, *ORDERS), self._unit_rows * self._strength, model.precision, model.radius, model.dimension
-        )
+        model, taken, orders = self._model, self._unit_rows * self._strength, (1.0, *ORDERS)
+        found = divergence_bounds(orders, taken, model.precision, model.radius, model.dimension)
+        steepest = taken * (2 + model.radius)
+        curved = (curvature_bound(order, steepest, model.precision, taken) for order in orders)
+        return tuple(map(min, found, curved))
 
     def draw_cost(self) -> Cost:
         return draw_cost(self._divergences()[1:], self.bounds)
