@@ -77,6 +77,20 @@ def test_columns_of_the_default_prior_stay_within_their_bounds(dimension: int) -
     assert 0.1 < float(np.median(sds)) < 0.25
 
 
+@pytest.mark.parametrize("norm_bound", [math.sqrt(2) / 999, None, 999 * math.sqrt(2)])
+@pytest.mark.parametrize("degrees", [2.0, None, 1e9])
+def test_what_is_left_out_is_written_down_and_read_again(norm_bound: float | None, degrees: float | None) -> None:
+    names = {"x0": {"type": "real", "lower": -1, "upper": 1}, "x1": {"type": "real", "lower": 3, "upper": 1e6}}
+    given = {"norm_bound": norm_bound} if norm_bound else {}
+    spec = {
+        "family": "normal_precision_matrix",
+        "columns": ["x0", "x1"],
+        "prior": {"degrees": degrees} if degrees else {},
+    }
+    model = parse_model(spec | given, parse_columns(names))
+    assert parse_model(model.as_json(), parse_columns(names)) == model
+
+
 def test_chains_of_the_sum_have_the_law_of_weighted_draws() -> None:
     """One column: p(A)·N(Â; A, s²) summed on a grid, against 600 chains; Kolmogorov–Smirnov, false alarm 10⁻⁵."""
     model, people = default_model(1), 300

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from app.core.kinds.regression.mean_model import number_coordinates
-from app.core.kinds.regression.model import LONGEST, PRECISION_MAX, PRECISION_MIN, check_between, read_norm_bound
+from app.core.kinds.regression.model import LONGEST, PRECISION_MAX, check_between, read_norm_bound
 from app.core.parameters import Parameter
 from app.core.schema import Column, ColumnNames
 from app.core.specs import Maybe, Spec
@@ -32,7 +32,8 @@ from app.core.statistics.moments import MomentsRequest
 Array = NDArray[np.float64]
 
 COLUMNS_MAX = 32
-RADIUS_MAX = 1e9
+SCALE_MIN, RADIUS_MIN, RADIUS_MAX = 1e-18, 1e-3, 1e21
+"""Wide enough for what is left out, whatever else is given: a model is written down in full and read again."""
 SPARE_DEGREES = 7
 SPREAD = 0.18
 """νλB² of the default prior: the 1 % quantile of χ² with 8 degrees of freedom over 3²."""
@@ -50,7 +51,7 @@ class WishartPrior(Spec):
     )
     scale: Maybe[float] = Field(
         default=None,
-        ge=PRECISION_MIN,
+        ge=SCALE_MIN,
         le=PRECISION_MAX,
         description="One over the mean of a diagonal entry; so that columns stay within their bounds if left out.",
     )
@@ -66,7 +67,7 @@ class NormalPrecisionMatrixModel(Spec):
     prior: WishartPrior = Field(default=WishartPrior(), description="Of the scaled matrix.")
     radius: Maybe[float] = Field(
         default=None,
-        ge=1e-3,
+        ge=RADIUS_MIN,
         le=RADIUS_MAX,
         description="Of the ball, by Frobenius norm, for the scaled matrix; a hundred times the prior's mean if left out.",
     )
@@ -135,6 +136,6 @@ def build_normal_precision_matrix(
         coordinates=coordinates,
         degrees=degrees,
         scale=scale,
-        radius=spec.radius or min(RADIUS_RATIO * math.sqrt(d) / scale, RADIUS_MAX),
+        radius=spec.radius or max(RADIUS_RATIO * math.sqrt(d) / scale, RADIUS_MIN),
         norm_bound=norm_bound,
     )
