@@ -1,35 +1,36 @@
-"""What one draw from a posterior restricted to a ball costs.
+"""What one draw from a posterior restricted to a ball costs: the certified divergence, and the sampler's allowance on top.
 
-b(w), the change of the log-posterior between neighbours, has range r on the ball: D_α ≤ min(r, α·r²/8). And
+*Regression*: `needle_bound.py`, over all data and replaced rows. The range of b, the change of the log-posterior between
+neighbours, is kτ/σ² times `loss_range`: 4YR for R ≤ Y, (Y+R)² above. Where the prior is narrow beside the ball a simpler
+bound may be the smaller, and the smaller is charged: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ − (u−1)⁺c)
+(Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b: ∇b = τ/σ²·Σ[(z'z'ᵀ −
+zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G = kτ(2Y+R)/σ². Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x +
+(1−x)·ln(1−x))/x² · (α−1)].
 
-    D_α = 1/(α−1)·[ ∫₀¹ (α−1)u·v(u)du + ∫₁^α (α−u)·v(u)du ],   v(u) = Var_{P_u}(b),  P_u ∝ Q·e^{ub}.
+*Mean of a normal law*: b is linear and the curvature public, so the segment of `needle_bound.py` has density e^{−κt²/2+ct} on
+|t| ≤ R with one κ and b = γt. With ψ(c) = log of its integral, (α−1)D_α = ∫w(u)·γ²ψ''(c+uγ)du, w a triangle on [0, α]; ψ'' is
+symmetric and decreasing in |c| (`segment_variance.py`), so rearranging w symmetrically around c = 0 can only add (Riesz):
 
-P_u is log-concave on a convex set with curvature at least λ − (u−1)⁺c, so v(u) ≤ G²/(λ − (u−1)⁺c) (Brascamp and Lieb), G the
-Lipschitz constant of b and c the curvature one person can take away. Integrated, with x = (α−1)c/λ ≤ 1:
+    D_α ≤ γ²·∫_{|x|≤α/2} (1 − 2|x|/α)·ψ''(γx)dx = (4/α)·[ψ(αγ/2) − ψ(0)].
 
-    D_α ≤ G²/λ·[ ½ + (x + (1−x)·ln(1−x))/x² · (α−1) ],
-
-finite up to x = 1 and below (α/2)·G²/(λ − (α−1)c), which takes the worst u for all of them.
-
-*Regression*: b = τ/(2σ²)·Σ_k rows [(y'−z'ᵀw)² − (y−zᵀw)²], so r = kτ(Y+R)²/σ², c = kτ/σ², and
-∇b = τ/σ²·Σ[(z'z'ᵀ − zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1 (both lie between 0 and I): G = kτ(2Y+R)/σ², where the
-product rule alone would give 2(Y+R). *Mean of a normal law*: b is linear, c = 0, and the curvature grows with n.
+It is αγ²σ²/2 for small γ and the range 2γR in the end. KL is the same at α = 1.
 """
 
 import math
 
 from app.core.kinds.regression.ball.ball_posterior import PublicBounds
-from app.core.privacy.cost import ORDERS, Cost, inexact_kl
+from app.core.kinds.regression.segment_variance import truncated_variance
+from app.core.privacy.cost import ORDERS, Cost
 
-ROUNDING = 1 + 1e-12
+ROUNDING = 1 + 1e-9
 
 
 def curvature_bound(order: float, lipschitz: float, lowest: float, taken: float) -> float:
-    """The integrated Brascamp–Lieb bound on D_α, infinite where the curvature may be used up."""
+    """The integrated Brascamp–Lieb bound on D_α, infinite where the curvature may be used up; on KL at order 1."""
     x = (order - 1) * taken / lowest
     if not x <= 1:
         return math.inf
-    return lipschitz**2 / lowest * (0.5 + (order - 1) * _weight(x))
+    return lipschitz**2 / lowest * (0.5 + (order - 1) * _weight(x)) * ROUNDING
 
 
 def _weight(x: float) -> float:
@@ -39,17 +40,30 @@ def _weight(x: float) -> float:
     return 1.0 if x == 1 else (x + (1 - x) * math.log1p(-x)) / x**2
 
 
-def ball_draw_cost(reach: float, lipschitz: float, lowest: float, taken: float, bounds: PublicBounds) -> Cost:
+def tilted_bound(order: float, slope: float, curvature: float, radius: float) -> float:
+    """(4/α)·[ψ(αγ/2) − ψ(0)] for γ = `slope`, κ = `curvature` > 0, rounded up."""
+    tilt, square = order * slope / 2, curvature * radius**2
+    # ψ(c) ≤ c²σ²/2 always, and to a twentieth where c·R ≤ 1, where the closed form would cancel.
+    bound = tilt**2 * radius**2 * truncated_variance(square) / 2
+    if tilt * radius > 1:
+        bound = min(bound, _log_mean_exponential(tilt * radius, square))
+    return min(4 / order * bound * ROUNDING, 2 * slope * radius)
+
+
+def _log_mean_exponential(tilt: float, curvature: float) -> float:
+    """log E e^{ct} for density e^{−κt²/2} on [−1, 1]: c²/2κ + log[Φ(√κ−c/√κ) − Φ(−√κ−c/√κ)] − log[2Φ(√κ)−1]."""
+    from scipy.special import log_ndtr
+
+    if curvature < 1e-5 * tilt:  # flat: a little more, and nothing cancels
+        return tilt + math.log(-math.expm1(-2 * tilt) / (2 * tilt))
+    root = math.sqrt(curvature)
+    upper, lower = float(log_ndtr(root - tilt / root)), float(log_ndtr(-root - tilt / root))
+    inside = upper + math.log(-math.expm1(lower - upper))
+    return tilt**2 / (2 * curvature) + inside - math.log(math.erf(root / math.sqrt(2)))
+
+
+def draw_cost(curve: tuple[float, ...], bounds: PublicBounds) -> Cost:
     """One draw, with the sampler's declared allowance: s on both laws adds 2s(2α−1)/(α−1) to D_α, never a pure cost."""
     s = bounds.log_ratio
-    curve = []
-    for order in ORDERS:
-        ideal = min(reach, order * reach**2 / 8, curvature_bound(order, lipschitz, lowest, taken))
-        curve.append(ideal * ROUNDING + 2 * s * (2 * order - 1) / (order - 1))
-    return Cost(math.inf, tuple(curve), bounds.slack_delta)
-
-
-def kl_bound(reach: float, lipschitz: float, lowest: float, bounds: PublicBounds) -> float:
-    """KL, the limit of D_α at α = 1, with the sampler's declared allowance."""
-    ideal = min(reach, reach**2 / 8, lipschitz**2 / (2 * lowest)) * ROUNDING
-    return inexact_kl(ideal, bounds.log_ratio)
+    allowed = (ideal + 2 * s * (2 * order - 1) / (order - 1) for ideal, order in zip(curve, ORDERS, strict=True))
+    return Cost(math.inf, tuple(allowed), bounds.slack_delta)

@@ -3,6 +3,12 @@
 z = x̃/max(B, ‖x̃‖) as for a mean; z ~ N(0, Ω⁻¹), Ω ~ Wishart(ν, I/(νλ)), whose mean is I/λ, restricted to ‖Ω‖_F ≤ R. In the units
 of the columns Ω_ij/(B²h_ih_j). Neighbours: one person's row replaced. Given A = Σzzᵀ the posterior is
 Wishart(ν + n, (νλI + A)⁻¹) on the ball.
+
+**The prior, if left out**, must not contradict the bounds, which cut what lies beyond them: a prior of sd 1 (in half-widths)
+would have a third of every column cut off, and no interval would cover. The variance of one column is νλB²/χ²_{ν−d+1}. With
+ν = d + 7 and νλB² = 0.18 its sd, in half-widths, lies between 0.09 and 0.33 with probability 0.98, so that the bounds are three
+sds or more from the centre; it weighs as much as eight rows. The ball, if left out, reaches to a hundred times the prior's
+mean, sds down to about 0.01 half-widths. It restricts the ranges of answers; the noise does not depend on it.
 """
 
 import math
@@ -16,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from app.core.kinds.regression.mean_model import number_coordinates
-from app.core.kinds.regression.model import LONGEST, PRECISION_MAX, PRECISION_MIN, check_between, read_norm_bound
+from app.core.kinds.regression.model import LONGEST, PRECISION_MAX, check_between, read_norm_bound
 from app.core.parameters import Parameter
 from app.core.schema import Column, ColumnNames
 from app.core.specs import Maybe, Spec
@@ -26,6 +32,12 @@ from app.core.statistics.moments import MomentsRequest
 Array = NDArray[np.float64]
 
 COLUMNS_MAX = 32
+SCALE_MIN, RADIUS_MIN, RADIUS_MAX = 1e-18, 1e-3, 1e21
+"""Wide enough for what is left out, whatever else is given: a model is written down in full and read again."""
+SPARE_DEGREES = 7
+SPREAD = 0.18
+"""νλB² of the default prior: the 1 % quantile of χ² with 8 degrees of freedom over 3²."""
+RADIUS_RATIO = 100.0
 
 
 class WishartPrior(Spec):
@@ -35,13 +47,13 @@ class WishartPrior(Spec):
         default=None,
         ge=1,
         le=PRECISION_MAX,
-        description="Degrees of freedom, at least the number of columns; one more than that if left out.",
+        description="Degrees of freedom, at least the number of columns; seven more than that if left out.",
     )
     scale: Maybe[float] = Field(
         default=None,
-        ge=PRECISION_MIN,
+        ge=SCALE_MIN,
         le=PRECISION_MAX,
-        description="One over the mean of a diagonal entry; one over the number of columns if left out.",
+        description="One over the mean of a diagonal entry; so that columns stay within their bounds if left out.",
     )
 
 
@@ -53,8 +65,11 @@ class NormalPrecisionMatrixModel(Spec):
         description="Real, integer or binary columns."
     )
     prior: WishartPrior = Field(default=WishartPrior(), description="Of the scaled matrix.")
-    radius: float = Field(
-        ge=1e-3, le=1e9, description="Of the ball, by Frobenius norm, that the scaled matrix is restricted to."
+    radius: Maybe[float] = Field(
+        default=None,
+        ge=RADIUS_MIN,
+        le=RADIUS_MAX,
+        description="Of the ball, by Frobenius norm, for the scaled matrix; a hundred times the prior's mean if left out.",
     )
     norm_bound: Maybe[float] = Field(default=None, gt=0, description=LONGEST)
 
@@ -114,10 +129,13 @@ def build_normal_precision_matrix(
 ) -> PrecisionMatrixModel:
     coordinates = number_coordinates(spec.columns, columns)
     d = len(coordinates)
+    degrees = check_between("model.prior.degrees", spec.prior.degrees or float(d + SPARE_DEGREES), d, PRECISION_MAX)
+    norm_bound = read_norm_bound(spec.norm_bound, math.sqrt(d))
+    scale = spec.prior.scale or SPREAD / (degrees * norm_bound**2)
     return PrecisionMatrixModel(
         coordinates=coordinates,
-        degrees=check_between("model.prior.degrees", spec.prior.degrees or float(d + 1), d, PRECISION_MAX),
-        scale=spec.prior.scale or 1 / d,
-        radius=spec.radius,
-        norm_bound=read_norm_bound(spec.norm_bound, math.sqrt(d)),
+        degrees=degrees,
+        scale=scale,
+        radius=spec.radius or max(RADIUS_RATIO * math.sqrt(d) / scale, RADIUS_MIN),
+        norm_bound=norm_bound,
     )

@@ -1,17 +1,20 @@
 """The posterior of a normal mean as a Gaussian on the ball, and what one draw of it costs.
 
 Λ = λI + nτΣ_z⁻¹ does not depend on the data, b = τΣ_z⁻¹Σz. Between neighbours the log-posterior changes by the linear
-b(m) = τ(z − z')ᵀΣ_z⁻¹m, ‖z − z'‖ ≤ 2: range 4Rτω on the ball, ω the largest eigenvalue of Σ_z⁻¹, and in the metric of Λ, by
-Brascamp and Lieb, variance at most 4τ²·ω²/(λ + nτω) on every axis (increasing in ω): the cost falls with n.
+b(m) = τ(z − z')ᵀΣ_z⁻¹m, ‖z − z'‖ ≤ 2: range 4Rτω on the ball, ω the largest eigenvalue of Σ_z⁻¹. On a segment of direction e,
+with x = eᵀΣ_z⁻¹e, it has slope at most γ = 2τ√(ωx), since ‖Σ_z⁻¹e‖² ≤ ωx, and the posterior curvature λ + nτx. With √x·t for t
+that is slope 2τ√ω and curvature λ/x + nτ on |t| ≤ √x·R, so x = ω is the worst. `cost.py` has the bound; it falls with n.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.regression.ball.ball_posterior import PRECISE, BallPosterior, PublicBounds
-from app.core.kinds.regression.cost import ball_draw_cost, kl_bound
+from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
+from app.core.kinds.regression.cost import draw_cost, tilted_bound
 from app.core.kinds.regression.mean_model import MeanModel
-from app.core.privacy.cost import Cost
+from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
 
 SPARE = 1 + 1e-6
@@ -19,11 +22,12 @@ SPARE = 1 + 1e-6
 
 
 class MeanBall:
-    def __init__(self, model: MeanModel, people: int, temperature: float) -> None:
-        self._model, self._people, self._temperature = model, people, temperature
+    def __init__(self, model: MeanModel, people: int, temperature: float, law: int = SAMPLER_LAW) -> None:
+        self._model, self._people, self._temperature, self._law = model, people, temperature, law
         inverse = np.linalg.inv(model.scaled_covariance)
         self._inverse = (inverse + inverse.T) / 2
-        self._largest = float(np.linalg.eigvalsh(self._inverse)[-1]) * SPARE
+        values = np.linalg.eigvalsh(self._inverse)
+        self._smallest, self._largest = float(values[0]), float(values[-1]) * SPARE
 
     @property
     def lowest(self) -> float:
@@ -32,11 +36,13 @@ class MeanBall:
 
     @property
     def bounds(self) -> PublicBounds:
+        """`outward`: R·nτ·uᵀΣ_z⁻¹(z̄ − Ru) ≤ R·nτ·(√(ωx) − Rx), x = uᵀΣ_z⁻¹u, with its top at x = ω/4R²."""
         R = self._model.radius
         most = self._people * self._temperature * self._largest
-        return PublicBounds(
-            self._model.dimension, self._model.precision * R**2, (self._model.precision + most) * R**2, most * R
-        )
+        share = min(max(0.25 / R**2, self._smallest / self._largest), 1.0)  # x/ω
+        outward = 0.0 if self._law == 1 else max(R * most * (math.sqrt(share) - R * share), 0.0)
+        prior = self._model.precision * R**2
+        return PublicBounds(self._model.dimension, prior, prior + most * R**2, most * R, outward)
 
     @property
     def reach(self) -> float:
@@ -46,11 +52,14 @@ class MeanBall:
     def lipschitz(self) -> float:
         return 2 * self._temperature * self._largest
 
+    def _divergence(self, order: float) -> float:
+        return tilted_bound(order, self.lipschitz, self.lowest, self._model.radius)
+
     def draw_cost(self) -> Cost:
-        return ball_draw_cost(self.reach, self.lipschitz, self.lowest, 0.0, self.bounds)
+        return draw_cost(tuple(self._divergence(order) for order in ORDERS), self.bounds)
 
     def kl_sup(self) -> float:
-        return kl_bound(self.reach, self.lipschitz, self.lowest, self.bounds)
+        return inexact_kl(self._divergence(1.0), self.bounds.log_ratio)
 
     def papers_lipschitz(self) -> float:
         """ρ = ‖z − z'‖ ≤ 2: the gradient of the log-likelihood, at most ω(1 + R)."""

@@ -6,8 +6,10 @@ than R² without a tilt. Everything is done in units of R.
 
 **What doubles change.** Λ and b come from whole numbers; the factor of Λ + 2κI and the mean are found with 160 bits and rounded
 once. u·2²⁶ is split into a whole and a rest, so 1 − ‖u‖² is right to 2⁻⁷⁰ however large κ is. An accepted u becomes the point
-k·h of the public lattice h = 2^{−bits}, k = round(u/h + ℓ) with ℓ Laplace noise of scale 1. A step is at most 1/64 of the
-narrowest sd the data can make, so variances grow by less than a thousandth; and P(k|u) changes by at most e^{±|Δu|₁/h}.
+k·h of the public lattice h = 2^{−bits}, k = round(u/h + ℓ) with ℓ Laplace noise of scale 1; P(k|u) changes by at most
+e^{±|Δu|₁/h}. A step is at most 1/64 of the narrowest sd the data can make, and 1/32 of 1/`outward`, the depth to which the
+steepest posterior piles up on the sphere (but not below 2^{−OUTWARD_BITS}), so variances grow by less than a hundredth.
+Points beyond the sphere are mirrored at it, a function of k alone: brought onto it, as by law 1, they would be an atom there.
 Cutting u to cells would not do: those that the sphere cuts to slivers keep no digits. `log_ratio` is the declared
 allowance: every lattice point's probability is within e^{±s} of the ideal one, but for tails of probability 2⁻¹⁰⁰.
   * rounding moves a coordinate of u by less than (d+4)·2⁻⁵²: d(d+4)·2^{bits−51} through the noise, and as much again for the
@@ -37,6 +39,10 @@ PRECISE.prec = 160
 
 SPLIT = 2.0**26
 BITS_MAX = 26
+OUTWARD_BITS = 30
+STEPS_PER_SD, STEPS_PER_DEPTH = 64, 32
+SAMPLER_LAW = 2
+"""1 had no finer lattice where posteriors pile up, and brought points beyond the sphere onto it."""
 BATCH = 2**18
 TAILS = 2.0**-100
 ROOT_WIDTH = 1e-9
@@ -46,22 +52,31 @@ BUDGET_EPSILON_MAX = 40.0
 
 @dataclass(frozen=True, slots=True)
 class PublicBounds:
-    """Over all data, in units of the radius: Λ between `lowest`·I and `highest`·I, ‖b‖ ≤ `linear_norm`."""
+    """Over all data, in units of the radius: Λ between `lowest`·I and `highest`·I, ‖b‖ ≤ `linear_norm`.
+
+    `outward` bounds uᵀ(b − Λu) on the sphere, how steeply the log-density may rise towards it.
+    """
 
     dimension: int
     lowest: float
     highest: float
     linear_norm: float
+    outward: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.bits <= BITS_MAX:
+        if not self._bits_across <= BITS_MAX:
             raise InvalidModel(
                 "model.radius", "less, or a larger noise_sd: draws would need more digits than doubles have"
             )
 
     @property
+    def _bits_across(self) -> int:
+        return max(10, math.ceil(math.log2(STEPS_PER_SD * math.sqrt(self.highest))))
+
+    @property
     def bits(self) -> int:
-        return max(10, math.ceil(math.log2(64 * math.sqrt(self.highest))))
+        deep = math.ceil(math.log2(STEPS_PER_DEPTH * max(self.outward, 1.0)))
+        return max(self._bits_across, min(deep, OUTWARD_BITS))
 
     @property
     def cap(self) -> int:
@@ -97,7 +112,7 @@ class BallPosterior:
         return "BallPosterior(private)"
 
     def draw(self, samples: int, random_bytes: RandomBytes) -> Array:
-        """(samples, d) points of the public lattice, brought into the unit ball."""
+        """(samples, d) points of the public lattice, mirrored into the unit ball."""
         found, missing = _accepted(_proposal(self), samples, self.bounds.cap, random_bytes)
         if missing.any():
             again = _proposal(_prior(self.bounds))
@@ -108,7 +123,14 @@ class BallPosterior:
 def on_lattice(u: Array, bits: int, random_bytes: RandomBytes) -> Array:
     """A difference of two exponentials is Laplace."""
     first, second = (exponentials(u.size, random_bytes).reshape(u.shape) for _ in range(2))
-    return in_ball(np.rint(u * 2.0**bits + (first - second)) / 2.0**bits, 1.0)
+    return mirrored(np.rint(u * 2.0**bits + (first - second)) / 2.0**bits)
+
+
+def mirrored(u: Array) -> Array:
+    """Points beyond the unit sphere at 2 − ‖u‖ in their direction, never beyond the centre."""
+    norms = np.sqrt((u**2).sum(axis=1, keepdims=True))
+    inside = np.where(norms > 1, np.maximum(2 - norms, 0.0) / np.maximum(norms, 1.0), 1.0)
+    return in_ball(u * inside, 1.0)
 
 
 def _prior(bounds: PublicBounds) -> BallPosterior:

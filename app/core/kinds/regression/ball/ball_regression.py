@@ -8,22 +8,25 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.regression.ball.ball_posterior import PRECISE, BallPosterior, PublicBounds
-from app.core.kinds.regression.cost import ball_draw_cost, kl_bound
+from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
+from app.core.kinds.regression.cost import curvature_bound, draw_cost
 from app.core.kinds.regression.model import LinearModel
-from app.core.privacy.cost import Cost
+from app.core.kinds.regression.needle_bound import divergence_bounds, loss_range
+from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
 from app.errors import InvalidModel
 
 
 class RegressionBall:
-    def __init__(self, model: LinearModel, rows: int, unit_rows: int, temperature: float) -> None:
+    def __init__(
+        self, model: LinearModel, rows: int, unit_rows: int, temperature: float, law: int = SAMPLER_LAW
+    ) -> None:
         if model.scaled_sd is None:
             raise InvalidModel(
                 "model.noise_sd", "a number: a posterior that is sampled exactly needs the noise declared"
             )
         self._model, self._rows, self._unit_rows = model, rows, unit_rows
-        self._temperature, self._sd = temperature, model.scaled_sd
+        self._temperature, self._sd, self._law = temperature, model.scaled_sd, law
 
     @property
     def _strength(self) -> float:
@@ -32,29 +35,30 @@ class RegressionBall:
 
     @property
     def bounds(self) -> PublicBounds:
+        """`outward`: a row adds s·x(y − x) with x = R·zᵀu, at most s/4, or sR(1−R) where R < ½."""
         R, most = self._model.radius, self._strength * self._rows
-        return PublicBounds(
-            self._model.dimension, self._model.precision * R**2, (self._model.precision + most) * R**2, most * R
-        )
+        prior = self._model.precision * R**2
+        outward = 0.0 if self._law == 1 else most * (0.25 if R >= 0.5 else R * (1 - R))
+        return PublicBounds(self._model.dimension, prior, prior + most * R**2, most * R, outward)
 
     @property
     def reach(self) -> float:
-        """r = kτ(Y+R)²/σ², Y = 1."""
-        return self._unit_rows * self._strength * (1 + self._model.radius) ** 2
+        """The range over the ball of what one person changes, tight."""
+        return self._unit_rows * self._strength * loss_range(self._model.radius, self._model.dimension)
 
-    @property
-    def lipschitz(self) -> float:
-        return self._unit_rows * self._strength * (2 + self._model.radius)
-
-    @property
-    def taken(self) -> float:
-        return self._unit_rows * self._strength
+    def _divergences(self) -> tuple[float, ...]:
+        """KL, then D_α at every order."""
+        model, taken, orders = self._model, self._unit_rows * self._strength, (1.0, *ORDERS)
+        found = divergence_bounds(orders, taken, model.precision, model.radius, model.dimension)
+        steepest = taken * (2 + model.radius)
+        curved = (curvature_bound(order, steepest, model.precision, taken) for order in orders)
+        return tuple(map(min, found, curved))
 
     def draw_cost(self) -> Cost:
-        return ball_draw_cost(self.reach, self.lipschitz, self._model.precision, self.taken, self.bounds)
+        return draw_cost(self._divergences()[1:], self.bounds)
 
     def kl_sup(self) -> float:
-        return kl_bound(self.reach, self.lipschitz, self._model.precision, self.bounds)
+        return inexact_kl(self._divergences()[0], self.bounds.log_ratio)
 
     def papers_lipschitz(self) -> float:
         """The papers' L(w) = n(1 + 2‖w‖₁ + d‖w‖₂)/(2σ²) at its largest on the ball, with their factor n."""

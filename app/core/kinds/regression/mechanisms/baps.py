@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.mechanism_fields import BapsFields
 from app.core.kinds.regression.ball.ball_mean import MeanBall
-from app.core.kinds.regression.ball.ball_posterior import BUDGET_EPSILON_MAX
+from app.core.kinds.regression.ball.ball_posterior import BUDGET_EPSILON_MAX, SAMPLER_LAW
 from app.core.kinds.regression.ball.ball_regression import RegressionBall
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
@@ -33,8 +33,12 @@ COORDINATE_S = 60e-9
 
 @dataclass(frozen=True, slots=True)
 class RegressionBaps(BapsFields):
-    """Its δ-slack covers datasets whose budget ε is at most `budget_epsilon_max`; for others it must be refused."""
+    """Its δ-slack covers datasets whose budget ε is at most `budget_epsilon_max`; for others it must be refused.
 
+    `law`: the sampler's, so that draws of an earlier one can be costed as they were made. No part of a request.
+    """
+
+    law: int = SAMPLER_LAW
     budget_epsilon_max: ClassVar[float] = BUDGET_EPSILON_MAX
 
     def cost(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> ReleaseCost:
@@ -45,7 +49,7 @@ class RegressionBaps(BapsFields):
             samples=self.samples,
             kl_sup=ball.kl_sup(),
             papers_pure=2 * self.samples * self.temperature * ball.papers_lipschitz(),
-            method="certified: Brascamp–Lieb and bounded range; sampler in doubles with a declared allowance",
+            method="certified: the worst segment over all data; sampler in doubles with a declared allowance",
             grid_points=0,
         )
 
@@ -78,9 +82,9 @@ class RegressionBaps(BapsFields):
     def _ball(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> Ball:
         rows = rows_checked(people, unit_rows)
         if isinstance(model, LinearModel):
-            return RegressionBall(model, rows, unit_rows, self.temperature)
+            return RegressionBall(model, rows, unit_rows, self.temperature, self.law)
         if unit_rows != 1:
             raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
         if isinstance(model, MeanModel):
-            return MeanBall(model, people, self.temperature)
+            return MeanBall(model, people, self.temperature, self.law)
         raise InvalidMechanism("mechanism.kind", "perturbed_statistics: a precision matrix has no exact sampler")
