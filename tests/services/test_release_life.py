@@ -1,5 +1,6 @@
 """A release from request to publication or withdrawal, its charge and its rows, on both backends."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from app.services.releases import run_release
 from app.services.releases.read_releases import read_release
 from app.services.releases.run_release import ATTEMPTS_MAX, run_next_release
 from app.services.releases.stored_release import cost_from_json
+from app.services.runtime.runtime import Runtime
+from app.sources.data_key import DataKey
 from app.sources.sources import RowSource
-from app.storage import releases
+from app.storage import datasets, releases
 from tests.conftest import Backend
 from tests.services.world import COLUMNS, World, kinds_of, new_world, rows, services, settings_for, upload_files
 
@@ -212,3 +215,37 @@ async def test_a_file_below_a_root_is_released_and_one_that_went_away_is_not_cha
         assert kinds_of(await world.entries(dataset), requested.id) == ["reserve", "void"]
         assert (await world.account(dataset)).spent == spent
         assert await world.verified()
+
+
+async def test_rows_sent_to_an_earlier_version_are_released_as_they_lie(world: World):
+    """They were kept as they came, unsealed."""
+    dataset = await world.dataset()
+    with world.runtime.uploads.begin(dataset) as upload:
+        upload.write(rows(ones=7))
+        name = upload.finish()
+    async with world.runtime.database.write() as connection:
+        await datasets.set_data(connection, dataset, n=400, upload_name=name)
+    await world.published(dataset)
+    assert await world.kinds(dataset) == ["open", "reserve", "commit"]
+
+
+async def test_rows_sealed_under_a_lost_key_take_the_charge_back_and_stay_as_they_are(world: World):
+    dataset = await world.dataset()
+    requested = await world.request(dataset)
+    (sealed,) = upload_files(world.runtime)
+    before = sealed.read_bytes()
+    other = replace(world.runtime, data_key=lambda: DataKey("another secret of enough characters"))
+    assert await run_next_release(other)
+    assert (await world.release(requested.id)).status == "withdrawn"
+    assert kinds_of(await world.entries(dataset), requested.id) == ["reserve", "void"]
+    assert sealed.read_bytes() == before
+
+
+async def test_every_process_of_an_installation_opens_what_another_sealed(world: World, second_runtime: Runtime):
+    """The key is made once, outside the folder of uploads, for its owner alone."""
+    dataset = await world.dataset()
+    await world.request(dataset)
+    await world.on(second_runtime).work()
+    assert await world.kinds(dataset) == ["open", "reserve", "commit"]
+    key = world.runtime.settings.data_dir / "data.key"
+    assert key.stat().st_mode & 0o777 == 0o600

@@ -46,6 +46,16 @@ def test_everything_else_is_out_of_reach(engine: Connection, tmp_path: Path, sta
     assert secret_rows
 
 
+def test_an_engine_that_may_write_one_file_can_write_no_other(tmp_path: Path, store: UploadStore) -> None:
+    (tmp_path / "rows").write_text("a\n1\n")
+    with open_engine(tmp_path / "rows", store, Limits(), writes=tmp_path / "kept") as connection:
+        connection.execute(f"COPY (SELECT 1) TO {literal(str(tmp_path / 'kept'))} (FORMAT parquet, USE_TMP_FILE false)")
+        for name in ("other", "kept.csv", "uploads/kept"):
+            with pytest.raises(EngineError):
+                connection.execute(f"COPY (SELECT 1) TO {literal(str(tmp_path / name))} (FORMAT parquet)")
+    assert (tmp_path / "kept").is_file()
+
+
 def test_spill_folder_is_private_and_gone_afterwards(tmp_path: Path, store: UploadStore) -> None:
     (tmp_path / "rows").write_text("a\n1\n")
     with open_engine(tmp_path / "rows", store, Limits()) as connection:
