@@ -211,7 +211,7 @@ def _factor(model: NetworkModel, i: int, terms: Terms, sides: SharedSides) -> Fa
     for values in np.ndindex(*table.shape[:-1]):
         parents = {v: value for v, value in zip(variables, values, strict=True) if v != i and value}
         if parents:
-            table[values] = sides.moved(terms, parents, bool(values[mine]))
+            table[values] = sides.moved(terms, parents, bool(values[mine]), len(own) == 1)
         else:
             table[values] = terms.changed if values[mine] else 0.0
     return Factor(variables, table)

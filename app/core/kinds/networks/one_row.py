@@ -1,11 +1,15 @@
 """How one row can move the counts of one node: the largest sums of figures along the paths of its old and its new level.
 
-Where figures are known by the number of observations in a block (a first axis t, `BlockTerms.by_total`), blocks of one node
-share the rows there are: a row cannot leave a configuration that holds them all and enter another that does too.
+Where figures are known for every pair of counts (`BlockTerms.by_pair`), what cannot stand together is left out: a split with
+(s, f) has s observations in all below its one side and f below the other, and a row cannot leave a configuration that holds all
+rows and enter another that does too. R, A and C are the largest sums of a row removed, added and changed below a split of t:
+
+    R[t] = max over s + f = t of  F(−1, 0 | s, f) + R left[s]  and  F(0, −1 | s, f) + R right[f];   A likewise
+    C[t] = max over s + f = t of  F(−1, 1 | s, f) + R left[s] + A right[f],  its mirror image,  C left[s]  and  C right[f]
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +35,13 @@ class NodeTerms:
     entering: Array | None = None
     swapped: Array | None = None
     inside: Array | None = None
-    """Where counts are few: [t, column] of a row removed from a configuration of at most t, and added to one; and, of a node
+    """Where counts are few: [t, column] of a row removed from a configuration of just t, and added to one; and, of a node
     without parents, [side of the first split that is left, observations on it, column], and changes within a side."""
 
 
 def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
-    """From the leaves up: the best continuation below either side of every split.
-
-    All figures have a first axis t, the observations there may be; what is removed and what is added share them.
-    """
-    length = common_totals(blocks)
-    none = np.zeros((length, blocks[0].rows.shape[1]))
+    """From the leaves up: the best continuation below either side of every split."""
+    none = np.zeros(blocks[0].rows.shape[1])
     remove, add, both, changed = ([none] * len(splits) for _ in range(4))
 
     def below(found: Rows, at: int, side: int) -> Array:
@@ -49,43 +49,53 @@ def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTer
         return none if child == LEAF else found[child]
 
     for at in range(len(splits) - 1, -1, -1):
-        figures = by_totals(blocks[at], length)
-        lost, gained, swap = ([figures[:, DIRECTIONS.index(d)] for d in kind] for kind in (REMOVE, ADD, SWAP))
+        lost, gained, swap = ([blocks[at].of(d) for d in kind] for kind in (REMOVE, ADD, SWAP))
         remove[at] = np.maximum(*(lost[side] + below(remove, at, side) for side in _SIDES))
         add[at] = np.maximum(*(gained[side] + below(add, at, side) for side in _SIDES))
-        both[at] = np.maximum(*(lost[side] + gained[side][::-1] + below(both, at, side) for side in _SIDES))
-        swaps = (swap[side] + shared(below(remove, at, side), below(add, at, 1 - side)) for side in _SIDES)
+        both[at] = np.maximum(*(lost[side] + gained[side] + below(both, at, side) for side in _SIDES))
+        swaps = (swap[side] + below(remove, at, side) + below(add, at, 1 - side) for side in _SIDES)
         inside = (below(changed, at, side) for side in _SIDES)
         changed[at] = np.maximum.reduce([*swaps, *inside])
-    moved_changed = (remove[0] + add[0][::-1]).max(axis=0)
-    first = blocks[0].by_success
-    if first is None or length not in (1, len(first)) or (len(splits) > 1 and length == 1):
-        told = NodeTerms(moved=both[0].max(axis=0), moved_changed=moved_changed, changed=changed[0][-1])
-        return replace(told, leaving=remove[0], entering=add[0]) if length > 1 else told
-    swapped = np.stack([first[:, DIRECTIONS.index(SWAP[SUCCESS])], first[::-1, DIRECTIONS.index(SWAP[FAILURE])]])
-    for side in _SIDES:
-        swapped[side] += below(remove, 0, side) + below(add, 0, 1 - side)[::-1]
-    inside = np.maximum(*(below(changed, 0, side)[-1] for side in _SIDES))
-    whole = np.maximum(swapped[:, 1:].max(axis=(0, 1)), inside)
-    return NodeTerms(whole, whole, whole, swapped=swapped, inside=inside if len(splits) > 1 else None)
+    terms = NodeTerms(moved=both[0], moved_changed=remove[0] + add[0], changed=changed[0])
+    pairs = [block.by_pair for block in blocks if block.by_pair is not None]
+    return _fitting(splits, pairs, blocks[0].every_row, terms) if len(pairs) == len(blocks) else terms
 
 
-def shared(first: Array, second: Array) -> Array:
-    """[t, …]: the largest sum of two figures whose totals are together at most t."""
-    best = first + second[:1]
-    for total in range(1, len(second)):
-        best[total:] = np.maximum(best[total:], first[: len(first) - total] + second[total])
-    return best
+def _fitting(splits: Sequence[Split], pairs: Sequence[Array], root: bool, terms: NodeTerms) -> NodeTerms:
+    """With only counts that can stand together; `root`: every row falls in the first split."""
+    rows = len(pairs[0]) - 1
+    none = np.zeros((rows + 1, pairs[0].shape[-1]))
+    remove, add, changed = ([none] * len(splits) for _ in range(3))
 
+    def below(found: Rows, at: int, side: int) -> Array:
+        child = splits[at].below[side]
+        return none if child == LEAF else found[child]
 
-def common_totals(blocks: Sequence[BlockTerms]) -> int:
-    """How long the first axis is: 1 unless all blocks that rows may miss are known by their totals."""
-    lengths = {len(block.by_total) for block in blocks if block.by_total is not None}
-    told = all(block.by_total is not None or block.every_row for block in blocks)
-    return lengths.pop() if told and len(lengths) == 1 else 1
-
-
-def by_totals(block: BlockTerms, length: int) -> Array:
-    """[t, move, column]."""
-    found = block.rows[None] if block.by_total is None or length == 1 else block.by_total
-    return np.broadcast_to(found, (length, *block.rows.shape))
+    swapped = np.zeros((2, *none.shape))
+    for at in range(len(splits) - 1, -1, -1):
+        remove[at], add[at], changed[at] = (np.zeros_like(none) for _ in range(3))
+        for total in [rows] if root and at == 0 else range(rows + 1):
+            s = np.arange(total + 1)
+            counts = s, total - s
+            figures = pairs[at][counts]
+            for side in _SIDES:
+                here, there = counts[side], counts[1 - side]
+                held = here > 0
+                lost, gained, swap = (figures[:, DIRECTIONS.index(kind[side])] for kind in (REMOVE, ADD, SWAP))
+                gone = (lost + below(remove, at, side)[here])[held]
+                swaps = swap + below(remove, at, side)[here] + below(add, at, 1 - side)[there]
+                swaps[~held] = 0.0
+                remove[at][total] = np.maximum(remove[at][total], gone.max(axis=0, initial=0.0))
+                if total < rows:
+                    come = (gained + below(add, at, side)[here]).max(axis=0)
+                    add[at][total] = np.maximum(add[at][total], come)
+                inside = np.maximum(swaps, below(changed, at, side)[here]).max(axis=0)
+                changed[at][total] = np.maximum(changed[at][total], inside)
+                if root and at == 0:
+                    swapped[side][here] = swaps
+    if root:
+        inside = np.maximum(*(below(changed, 0, side).max(axis=0) for side in _SIDES))
+        whole = changed[0].max(axis=0)
+        return NodeTerms(whole, whole, whole, swapped=swapped, inside=inside if len(splits) > 1 else None)
+    moved = (np.maximum.accumulate(remove[0], axis=0) + np.maximum.accumulate(add[0], axis=0)[::-1]).max(axis=0)
+    return NodeTerms(np.minimum(terms.moved, moved), moved, changed[0].max(axis=0), remove[0], add[0])

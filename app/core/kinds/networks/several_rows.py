@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_terms import BlockTerms, moves
-from app.core.kinds.networks.one_row import by_totals, common_totals, shared
 from app.core.kinds.networks.splits import LEAF, Split
 
 Array = NDArray[np.float64]
@@ -59,10 +58,31 @@ def placed_rows(
     return PlacedTerms(moving, spread[-1])
 
 
+def _shared(first: Array, second: Array) -> Array:
+    """[t, …]: the largest sum of two figures whose totals are together at most t."""
+    best = first + second[:1]
+    for total in range(1, len(second)):
+        best[total:] = np.maximum(best[total:], first[: len(first) - total] + second[total])
+    return best
+
+
+def _common_totals(blocks: Sequence[BlockTerms]) -> int:
+    """How long the first axis is: 1 unless all blocks that rows may miss are known by their totals."""
+    lengths = {len(block.by_total) for block in blocks if block.by_total is not None}
+    told = all(block.by_total is not None or block.every_row for block in blocks)
+    return lengths.pop() if told and len(lengths) == 1 else 1
+
+
+def _by_totals(block: BlockTerms, length: int) -> Array:
+    """[t, move, column]."""
+    found = block.rows[None] if block.by_total is None or length == 1 else block.by_total
+    return np.broadcast_to(found, (length, *block.rows.shape))
+
+
 def _within(splits: Sequence[Split], blocks: Sequence[BlockTerms], unit_rows: int) -> Array:
     """[t, m, m', column] of one configuration, from the leaves up."""
     size, columns = unit_rows + 1, blocks[0].rows.shape[1]
-    length = common_totals(blocks)
+    length = _common_totals(blocks)
     length = length if length - 1 <= SHARED_ROWS_MAX else 1
     nothing = np.zeros((length, size, size, columns))
     found: list[Array] = [nothing] * len(splits)
@@ -70,11 +90,11 @@ def _within(splits: Sequence[Split], blocks: Sequence[BlockTerms], unit_rows: in
         children = splits[at].below
         left, right = (nothing if child == LEAF else found[child] for child in children)
         best = np.zeros((length, size, size, columns))
-        table = _by_place(by_totals(blocks[at], length), unit_rows)
+        table = _by_place(_by_totals(blocks[at], length), unit_rows)
         for a, b in _parts(unit_rows):
             for a_new, b_new in _parts(unit_rows):
                 moved = table[:, a_new - a + unit_rows, b_new - b + unit_rows]
-                below = (shared if LEAF not in children else np.add)(left[:, a, a_new], right[:, b, b_new])
+                below = (_shared if LEAF not in children else np.add)(left[:, a, a_new], right[:, b, b_new])
                 best[:, a + b, a_new + b_new] = np.maximum(best[:, a + b, a_new + b_new], moved + below)
         found[at] = best
     return found[0]

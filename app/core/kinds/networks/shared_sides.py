@@ -4,7 +4,7 @@ A node without parents that leaves one side of its first split has x rows there 
 leaves a configuration of at most x rows and enters one of at most n − x, however many other parents it has. So the variable of
 such a node says not only that its value changes but which side is left and in which group of numbers x lies, or that it
 changes within a side: its own figures are the largest in the group, and those of its children the largest over configurations
-that fit.
+that fit. If it has two levels and is the only parent, these hold just x and n − x.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,20 +41,26 @@ class SharedSides:
         figures = [side[low : high + 1].max(axis=0) for side in sides for low, high in self.groups]
         return np.stack([np.zeros_like(terms.changed), *figures, *([] if terms.inside is None else [terms.inside])])
 
-    def moved(self, terms: NodeTerms, parents: Mapping[int, int], changed: bool) -> Array:
-        """A row that changes configuration because these parents change, each to the value given."""
+    def moved(self, terms: NodeTerms, parents: Mapping[int, int], changed: bool, alone: bool) -> Array:
+        """A row that changes configuration because these parents change, each to the value given; `alone`: no others."""
         last = 2 * len(self.groups)
         told = [
-            self.groups[(value - 1) % len(self.groups)]
+            (self.groups[(value - 1) % len(self.groups)], self.nodes[node].inside is None)
             for node, value in parents.items()
             if node in self.nodes and value <= last
         ]
         whole = terms.moved_changed if changed else terms.moved
         if not told or terms.leaving is None or terms.entering is None:
             return whole
-        leaving, entering = min(high for _, high in told), min(self.rows - low for low, _ in told)
-        totals = np.arange(leaving + 1)
-        fitting = terms.leaving[totals] + terms.entering[np.minimum(self.rows - totals, entering)]
+        if alone and told[0][1]:
+            fewest, most = told[0][0]
+            totals = np.arange(fewest, most + 1)
+            fitting = terms.leaving[totals] + terms.entering[self.rows - totals]
+        else:
+            leaving, entering = min(group[1] for group, _ in told), min(self.rows - group[0] for group, _ in told)
+            totals = np.arange(leaving + 1)
+            gone, come = (np.maximum.accumulate(found, axis=0) for found in (terms.leaving, terms.entering))
+            fitting = gone[totals] + come[np.minimum(self.rows - totals, entering)]
         return np.asarray(np.minimum(whole, fitting.max(axis=0)))
 
 

@@ -57,7 +57,7 @@ def block_terms(shape: BlockShape) -> BlockTerms:
     found = visited_terms(shape, drawn_figures)
     grid = block_grid(shape)
     reach = np.array([float(np.ptp(grid.change(d))) * (1 + _RELATIVE) for d in moves(shape.unit_rows)])
-    for rows in (found.rows, found.by_total, found.by_success):
+    for rows in (found.rows, found.by_total, found.by_pair):
         if rows is not None:
             rows[..., RANGE], rows[..., DISTANCE] = reach, np.tanh(reach / 4)
     return found

@@ -37,7 +37,7 @@ def moves(unit_rows: int) -> tuple[Direction, ...]:
 class BlockTerms:
     """`rows[i]` are the figures of `moves(unit_rows)[i]`; `by_total[t]`, where every pair of counts was visited, are those of
     at most t observations before the move: blocks of one node share the rows there are. In a block of `every_row` there
-    is nothing to share, and for one row a person `by_success[s]` are the figures at s successes before."""
+    is nothing to share. For one row a person `by_pair[s, f]` are the figures at just these counts before."""
 
     rows: Array
     exact: bool
@@ -45,7 +45,7 @@ class BlockTerms:
     unit_rows: int = 1
     by_total: Array | None = None
     every_row: bool = False
-    by_success: Array | None = None
+    by_pair: Array | None = None
 
     def of(self, direction: Direction) -> Array:
         row: Array = self.rows[moves(self.unit_rows).index(direction)]

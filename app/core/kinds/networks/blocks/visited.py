@@ -50,7 +50,7 @@ def every_pair_is_visited(shape: BlockShape) -> bool:
 
 
 def visited_terms(shape: BlockShape, figures: Figures, gain: float | None = None, mixed: bool = True) -> BlockTerms:
-    """`figures`, the largest over all counts, by the total before the move; of a full block by its successes."""
+    """`figures`, the largest over all counts, by the total before the move, and for one row by the counts."""
     grid = block_grid(shape)
     pairs = all_counts(shape.rows)
     pairs = pairs[pairs.sum(axis=1) >= shape.least_rows]
@@ -64,7 +64,9 @@ def visited_terms(shape: BlockShape, figures: Figures, gain: float | None = None
     place = {(s, f): i for i, (s, f) in enumerate(whole.tolist())}
     directions = moves(shape.unit_rows)
     columns = figures(drawn[:1], drawn[:1]).shape[1]
-    by_total, by_success = (np.zeros((shape.rows + 1, len(directions), columns)) for _ in range(2))
+    size = shape.rows + 1
+    by_total = np.zeros((size, len(directions), columns))
+    by_pair = np.zeros((size, size, len(directions), columns)) if shape.unit_rows == 1 else None
     for i, d in enumerate(directions):
         before = whole[_possible(whole, shape, d)]
         chosen = [(place[s, f], place[s + d[0], f + d[1]]) for s, f in before.tolist() if (s + d[0], f + d[1]) in place]
@@ -72,10 +74,11 @@ def visited_terms(shape: BlockShape, figures: Figures, gain: float | None = None
             first, second = np.array(chosen, dtype=np.int64).T
             found = figures(drawn[first], drawn[second])
             np.maximum.at(by_total[:, i], whole[first].sum(axis=1), found)
-            np.maximum.at(by_success[:, i], whole[first, 0], found)
+            if by_pair is not None:
+                by_pair[whole[first, 0], whole[first, 1], i] = found
     by_total = np.maximum.accumulate(by_total, axis=0)
-    kept = (None, by_success if shape.unit_rows == 1 else None) if shape.full else (by_total, None)
-    return BlockTerms(by_total[-1], True, grid.size, shape.unit_rows, kept[0], shape.full, kept[1])
+    shared = None if shape.full else by_total
+    return BlockTerms(by_total[-1], True, grid.size, shape.unit_rows, shared, shape.full, by_pair)
 
 
 def _possible(counts: NDArray[np.int64], shape: BlockShape, d: Direction) -> NDArray[np.bool_]:
