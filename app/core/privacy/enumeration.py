@@ -92,32 +92,65 @@ def _largest_fall(
     grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, of: Callable[[Array], Array]
 ) -> float:
     """Of a function that rises with log p: for a fixed first dataset at an extreme change."""
-    low, high = statistic_range
-    every = np.array(reachable(statistic_range, people, unit_rows), dtype=np.float64)
-    chunks = np.array_split(every, max(1, len(every) * grid.size // 50_000))
-    values = np.concatenate([of(_log_tables(grid, chunk)) for chunk in chunks])
-    rows = np.arange(people, people * unit_rows + 1)
-    first = np.concatenate([[0], np.cumsum(rows * (high - low) + 1)[:-1]])
-
-    def place(statistics: Array) -> NDArray[np.int64]:
-        t, m = statistics.astype(np.int64).T
-        found: NDArray[np.int64] = first[m - people] + t - m * low
-        return found
-
+    datasets = _Datasets(grid, statistic_range, people, unit_rows, of)
     largest = 0.0
     for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
-            largest = max(largest, float((values[place(chunk)] - values[place(chunk + change)]).max()))
+            largest = max(largest, float((datasets.at(chunk) - datasets.at(chunk + change)).max()))
     return largest
+
+
+class _Datasets:
+    """A function of the table of every dataset there can be, computed once."""
+
+    def __init__(
+        self,
+        grid: PublicGrid,
+        statistic_range: tuple[int, int],
+        people: int,
+        unit_rows: int,
+        of: Callable[[Array], Array],
+    ) -> None:
+        self._low, high = statistic_range
+        self._people = people
+        every = np.array(reachable(statistic_range, people, unit_rows), dtype=np.float64)
+        chunks = np.array_split(every, max(1, len(every) * grid.size // 50_000))
+        self._values = np.concatenate([of(_log_tables(grid, chunk)) for chunk in chunks])
+        rows = np.arange(people, people * unit_rows + 1)
+        self._first = np.concatenate([[0], np.cumsum(rows * (high - self._low) + 1)[:-1]])
+
+    def at(self, statistics: Array) -> Array:
+        t, m = statistics.astype(np.int64).T
+        found: Array = self._values[self._first[m - self._people] + t - m * self._low]
+        return found
 
 
 def enumerate_drawn(
     grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, orders: Array
 ) -> Array:
-    """D_α between the tables really drawn, at `orders`: every pair, as with a share γ D_α is no longer convex in the change."""
-    return enumerate_laws(grid, statistic_range, people, unit_rows, orders, lambda log_p: log_drawn(log_p, grid.size))[
-        1
-    ]
+    """(α−1)·D_α between the tables really drawn: every pair, as with a share γ D_α is no longer convex in the change.
+
+    It is at most (α−1) times a pair's largest log-ratio: pairs that cannot exceed the largest seen are left out.
+    """
+    datasets = _Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
+    powers, largest = orders - 1, np.zeros(len(orders))
+    pairs = _pairs_by_change(statistic_range, people, unit_rows, vertices_only=False)
+    for change, starts in sorted(pairs, key=lambda pair: -abs(pair[0][0]) - abs(pair[0][1])):
+        for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
+            before = datasets.at(chunk)
+            ratio = before - datasets.at(chunk + change)
+            steepest = ratio.max(axis=1)
+            for i, power in enumerate(powers):
+                worth = steepest * power > largest[i]
+                if worth.any():
+                    largest[i] = max(largest[i], float(_log_sums(before[worth] + power * ratio[worth]).max()))
+    return largest + 2.0**-50 * (orders + grid.size)
+
+
+def _log_sums(joint: Array) -> Array:
+    top = joint.max(axis=1)
+    sums: Array = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+    return sums
 
 
 def enumerate_laws(
@@ -139,10 +172,7 @@ def enumerate_laws(
             ratio = before - after
             pure = max(pure, float(ratio.max()))
             for i, order in enumerate(orders):
-                joint = before + (order - 1) * ratio
-                top = joint.max(axis=1)
-                cumulant = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
-                largest[i] = max(largest[i], float(cumulant.max()))
+                largest[i] = max(largest[i], float(_log_sums(before + (order - 1) * ratio).max()))
     return pure, (np.maximum(largest, 0.0) + 2.0**-50 * (orders + grid.size)) / (orders - 1)
 
 

@@ -18,7 +18,7 @@ from app.core.privacy.mixed_pairs import log_tables_drawn
 
 Array = NDArray[np.float64]
 
-WORK_MAX = 700_000
+WORK_MAX = 500_000
 """Sums times points of the grid."""
 POWER_LEAST = 3.0
 _ORDERS_TRIED = 8
@@ -58,11 +58,16 @@ def _worth_trying(exact: Array, capped: Array, pure: float) -> NDArray[np.int64]
     powers = np.array(ORDERS) - 1
     first = int(np.searchsorted(powers * capped >= POWER_LEAST, True))
     mixed = np.flatnonzero((exact > 1.001 * capped) | (capped > pure / 4))
-    last = int(np.searchsorted(capped >= _NEAR_PURE * pure, True))
     if first >= len(ORDERS) or not len(mixed):
         return np.array([], dtype=np.int64)
-    first = max(first, int(mixed[0]) - 1)
-    return np.unique(np.linspace(first, max(first, min(last, len(ORDERS) - 1)), _ORDERS_TRIED).round().astype(np.int64))
+    return orders_between(capped, max(first, int(mixed[0]) - 1), pure, _ORDERS_TRIED)
+
+
+def orders_between(capped: Array, first: int, pure: float, count: int) -> NDArray[np.int64]:
+    """Places of `count` orders, evenly from the first to where D_α is all but the pure cost."""
+    last = int(np.searchsorted(capped >= _NEAR_PURE * pure, True))
+    last = max(first, min(last, len(ORDERS) - 1))
+    return np.unique(np.linspace(first, last, count).round().astype(np.int64))
 
 
 def _sums(log_q: Array, log_other: Array, powers: Array, small: float) -> Array:
@@ -72,11 +77,14 @@ def _sums(log_q: Array, log_other: Array, powers: Array, small: float) -> Array:
     ratio = log_q - log_other
     columns = np.flatnonzero((ratio > small).any(axis=0))
     log_q, ratio = log_q[:, columns], ratio[:, columns]
+    ratio[ratio <= small] = -np.inf
     found = np.empty(len(powers))
     for i, power in enumerate(powers):
-        joint = np.where(ratio > small, log_q + power * ratio, -np.inf)
+        joint = power * ratio
+        joint += log_q
         top = np.maximum(joint.max(axis=1, initial=0.0), power * small)
-        total = np.exp(joint - top[:, None]).sum(axis=1) + np.exp(power * small - top)
+        joint -= top[:, None]
+        total = np.exp(joint, out=joint).sum(axis=1) + np.exp(power * small - top)
         found[i] = (top + np.log(total)).max()
     return found
 

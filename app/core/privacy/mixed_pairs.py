@@ -53,7 +53,10 @@ def log_tables_drawn(grid: PublicGrid, rows: int, t: Array) -> Array:
     """log q at every sum in `t`, a row each."""
     log_w = grid.log_prior - grid.temperature * rows * grid.partition + t[:, None] * (grid.temperature * grid.eta)
     log_w -= log_w.max(axis=1, keepdims=True)
-    return log_drawn(log_w - np.log(np.exp(log_w).sum(axis=1, keepdims=True)), grid.size)
+    p = np.exp(log_w, out=log_w)
+    p *= (1 - UNIFORM_SHARE) / p.sum(axis=1, keepdims=True)
+    p += UNIFORM_SHARE / grid.size
+    return np.log(p, out=p)
 
 
 def pair_supremum(grid: PublicGrid, rows: int, step: int, sd: float, pointwise: bool = False) -> float:

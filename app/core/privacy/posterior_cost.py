@@ -35,7 +35,7 @@ from app.core.privacy.enumeration import (
     pair_count,
 )
 from app.core.privacy.kernel import kernel_ceiling, supremum_under
-from app.core.privacy.mixed_orders import convex_envelope, drawn_powers
+from app.core.privacy.mixed_orders import convex_envelope, drawn_powers, orders_between
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
@@ -53,8 +53,9 @@ ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
-VISITS_MAX = 24_000_000
-NEAR_PURE = 1e4
+VISITS_MAX = 12_000_000
+"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`)."""
+ORDERS_SHORT = 12
 DATASETS_WORK_MAX = 1_000_000
 LARGE_STEP_SDS = 0.3
 """A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
@@ -93,10 +94,7 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     if not kl >= 0:
         raise NumericalFailure("a bound on KL came out undefined")
     capped = capped_curve(curve, float(pure))
-    if bounds.enumerated:
-        capped = np.minimum(capped, _visited(model, grid, people, unit_rows, capped))
-    elif unit_rows == 1 and model.statistic_range[0] == 0:
-        capped = _with_tried_orders(grid, people, model.statistic_range[1], curve, capped, float(pure))
+    capped = _with_tried_orders(model, grid, people, unit_rows, curve, capped, float(pure))
     cost, drawn = _with_slack(span, curve), _with_slack(float(pure), capped)
     return DrawCost(cost, drawn, float(kl), span, bounds.method, grid.size)
 
@@ -111,28 +109,34 @@ def capped_curve(curve: Array, pure: float) -> Array:
     return capped
 
 
-def _visited(model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int, capped: Array) -> Array:
-    """D_α of the mixed table over every pair, at the orders where mixing may matter; what was known elsewhere.
-
-    It matters where D_α comes near the pure cost, its limit: half of it for a normal posterior, far less for a skewed one.
-    """
-    near = capped > capped[-1] / NEAR_PURE
-    visits = all_pair_count(model.statistic_range, people, unit_rows) * grid.size * int(near.sum())
-    found = capped.copy()
-    if near.any() and visits <= VISITS_MAX:
-        slack = rounding_factor(grid, float(model.statistic_range[1] * people * unit_rows), float(people * unit_rows))
-        orders = np.array(ORDERS)[near]
-        drawn = enumerate_drawn(grid, model.statistic_range, people, unit_rows, orders)
-        found[near] = (drawn + 2 * np.log(slack)) * (1 + _RELATIVE_MARGIN)
-    return found
-
-
-def _with_tried_orders(grid: PublicGrid, people: int, step: int, curve: Array, capped: Array, pure: float) -> Array:
-    """D_α where some orders of the mixed table were computed for every sum, and convexity between them."""
-    orders = np.array(ORDERS)
-    lost = np.log(rounding_factor(grid, float(people * step), float(people))) + 2.0**-50 * grid.size
-    tried = drawn_powers(grid, people, step, curve, capped, pure) * (1 + _RELATIVE_MARGIN) + 2 * orders * lost
-    better: Array = convex_envelope(np.minimum((orders - 1) * capped, tried), pure) / (orders - 1)
+def _with_tried_orders(
+    model: ExponentialModel,
+    grid: PublicGrid,
+    people: int,
+    unit_rows: int,
+    curve: Array,
+    capped: Array,
+    pure: float,
+) -> Array:
+    """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
+    orders, (low, high) = np.array(ORDERS), model.statistic_range
+    visits = all_pair_count((low, high), people, unit_rows) * grid.size
+    if visits <= (VISITS_MAX if unit_rows > 1 else VISITS_MAX // 25):
+        tried = orders_between(capped, 0, pure, len(ORDERS))
+        if visits > VISITS_MAX // 10:
+            tried = np.append(tried[:ORDERS_SHORT], tried[ORDERS_SHORT::3])
+        powers = np.full(len(orders), np.inf)
+        powers[tried] = enumerate_drawn(grid, (low, high), people, unit_rows, orders[tried])
+    elif unit_rows == 1 and low == 0:
+        powers = drawn_powers(grid, people, high, curve, capped, pure)
+    else:
+        return capped
+    lost = (
+        np.log(rounding_factor(grid, float(people * unit_rows * high), float(people * unit_rows)))
+        + 2.0**-50 * grid.size
+    )
+    powers = powers * (1 + _RELATIVE_MARGIN) + 2 * orders * lost
+    better: Array = convex_envelope(np.minimum((orders - 1) * capped, powers), pure) / (orders - 1)
     return np.minimum(capped, better * (1 + _RELATIVE_MARGIN))
 
 
@@ -158,7 +162,6 @@ class _Bounds:
     exact: Supremum
     pure: float
     method: str
-    enumerated: bool = False
 
 
 def _bounds(
@@ -170,7 +173,7 @@ def _bounds(
         slack = rounding_factor(grid, float(edge), float(people * unit_rows))
         exact = enumerate_supremum(grid, (low, high), people, unit_rows).times(slack)
         pure = enumerate_pure(grid, (low, high), people, unit_rows) + np.log(slack)
-        return _Bounds(exact, float(pure), "exact: every neighbouring pair", enumerated=True)
+        return _Bounds(exact, float(pure), "exact: every neighbouring pair")
     ceiling = kernel_ceiling(grid, (low, high), people) if unit_rows == 1 else None
     if ceiling is not None:
         slack = rounding_factor(grid, edge + ORDERS[-1] * (high - low), float(people))

@@ -18,7 +18,7 @@ from app.core.privacy.release_cost import ReleaseCost, chargeable
 
 Array = NDArray[np.float64]
 
-VISITS_MAX = 3_000_000
+VISITS_MAX = 8_000_000
 """Pairs times points times orders."""
 _RELATIVE_MARGIN = 1e-9
 
