@@ -23,7 +23,7 @@ class Target:
 
     def fits(self, cost: ReleaseCost) -> bool:
         """Whether an empty account of exactly (ε, δ) admits it, in whole units too."""
-        if not self.epsilon > 0:
+        if not 0 < self.epsilon < math.inf:
             return False
         total = cost.total
         whole = cost.gaussian or total.pure <= chargeable(self.epsilon)
@@ -60,7 +60,7 @@ def largest_samples(cost: ReleaseCost, target: Target) -> int:
 def impossible(what: str, epsilon: float) -> InvalidMechanism:
     return InvalidMechanism(
         "target.epsilon",
-        f"at least {_rounded_up(epsilon)}: {what} that much here. More people, a narrower range of the parameter, a "
+        f"at least {_rounded_up(epsilon + UNITS)}: {what} that much here. More people, a narrower range of the parameter, a "
         "lower temperature, a stronger prior or fewer samples make it cheaper",
     )
 
