@@ -82,9 +82,9 @@ def line(at: Setting, mechanism: object, found: Ratios) -> str:
 
 WORST = [
     (Setting((2, 2), ARROW, 6), NetworkBaps(1)),
-    (Setting((2, 4), ARROW, 3, strength=0.1, trim=0.001, splits="chain"), NetworkBaps(1, 0.2)),
+    (Setting((2, 2, 2), TRIANGLE, 3, strength=0.3, trim=0.01), NetworkBaps(1)),
     (Setting((2, 2), ARROW, 2, 3, strength=2.0), NetworkBaps(1)),
-    (Setting((2, 3), ARROW, 3, trim=0.01), NetworkMap(21.0)),
+    (Setting((2, 2, 2), COLLIDER, 2, strength=0.1), NetworkMap(26.7)),
     (Setting((2, 2), ARROW, 1, 2, strength=0.3, trim=0.01), NetworkMap(15.0)),
     (Setting((3, 2), ARROW, 2, strength=0.3, trim=0.0001), NetworkMap(0.08, "probability")),
     (Setting((2, 2), ARROW, 1, 2, strength=0.3, trim=0.01), NetworkMap(15.0, "probability")),

@@ -91,7 +91,8 @@ class _Search:
     def supremum(self, boxes: Box, scale: float) -> float:
         """Always the rectangles with the highest bounds first, so that what is left is bounded as well as work allows."""
         tops, best, work = self.bounds(boxes), self.best_inside(boxes), 0
-        while len(tops) and tops.max() > best * CLOSE and work < WORK_MAX:
+        work_max = WORK_MAX // 4 if self._floor is None else WORK_MAX  # a fall is as large at counts of every size
+        while len(tops) and tops.max() > best * CLOSE and work < work_max:
             first = np.argsort(-tops)[: max(_TRIED, _BATCH // self._grid.size)]
             first = first[tops[first] > best * CLOSE]
             parts = _halved(boxes[first], scale)

@@ -30,8 +30,9 @@ Array = NDArray[np.float64]
 Figures = Callable[[Array, Array], Array]
 """Tables before and after, a row each → figures, a row each."""
 
-WORK_MAX = 600_000
-"""Tables times points times moves up to which every pair is visited; with very few rows five times that."""
+WORK_MAX = 150_000
+"""Tables times points times moves up to which every pair is visited; with very few rows twenty times that."""
+ROWS_MAX = 60
 _FEW_ROWS = 12
 _LARGE = 30.0
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-11
@@ -41,9 +42,9 @@ _RELATIVE, _ABSOLUTE = 1e-9, 1e-11
 def every_pair_is_visited(shape: BlockShape) -> bool:
     rows, least = shape.rows, shape.least_rows
     places = ((rows + 1) * (rows + 2) - least * (least + 1)) // 2
-    allowed = WORK_MAX * (5 if rows <= _FEW_ROWS else 1)
+    allowed = WORK_MAX * (20 if rows <= _FEW_ROWS else 1)
     tried = places * len(moves(shape.unit_rows))
-    if tried * GRID_POINTS_MIN > allowed:
+    if rows > ROWS_MAX or tried * GRID_POINTS_MIN > allowed:
         return False
     grid = block_grid(shape)
     return tried * grid.size <= allowed and fits_in_doubles(grid, rows)
