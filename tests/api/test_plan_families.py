@@ -82,7 +82,7 @@ async def test_a_release_stores_the_score_its_plan_named(service: Service):
     made = await service.expect(202, "steward", "POST", f"/datasets/{dataset}/releases", asked)
     assert made["mechanism"] == planned["mechanism"]
     assert made["mechanism"]["score"] in ("log_density", "probability")
-    assert made["cost"]["pure_epsilon"] == 2.0
+    assert made["cost"]["pure_epsilon"] <= 2.0
     await service.settled(made["id"])
 
 

@@ -30,6 +30,8 @@ MOST_NOISE = 1.02
 MOST_CONVERTED = 1.10
 
 WORST = [
+    Setting("laplace", prior=2, trim=2, people=32, unit_rows=1, steps=5, temperature=1.0),
+    Setting("exponential", prior=1, trim=2, people=3, unit_rows=2, steps=2, temperature=0.5),
     Setting("exponential", prior=0, trim=2, people=97, unit_rows=1, steps=4, temperature=0.5),
     Setting("weibull", prior=0, trim=2, people=81, unit_rows=1, steps=4, temperature=0.1),
     Setting("normal_precision", prior=2, trim=2, people=33, unit_rows=1, steps=4, temperature=0.1),
