@@ -23,7 +23,7 @@ WORST: dict[tuple[int, float, float, float, float], list[float]] = {
     (2, 0.3, 0.1, 2.0, 8.0): [0.9575, 2.0437, 1.5178, -1.5709, -2.6633, -0.0449],
     (3, 11.0, 1.0, 3**0.5, 1.25): [0.689, 2.0502, 1.995, -1.5286, -2.6122, -0.0217],
 }
-"""Radii up to 2. A ball much wider than the prior (λR² of 200, R = 4.6) leaves boxes undecided: 1.5 to the needles there."""
+"""Radii up to 2: in balls much wider than their prior it takes more people than this to come near the worst segment."""
 
 
 def half_square(w: np.ndarray, row: np.ndarray) -> float:
