@@ -126,7 +126,8 @@ def any_setting(rng: np.random.Generator, unit_rows: int) -> tuple[Setting, floa
     levels, graph = fitting[rng.integers(len(fitting))]
     people = int(rng.integers(1, sizes[int(np.prod(levels))] + 1))
     strength = float(rng.choice([0.1, 0.3, 0.5, 1, 2, 5, 20]))
-    trim = float(rng.choice([0.001, 0.01, 0.05, 0.1, 0.2, 0.35]))
+    trims = [0.01, 0.05, 0.1, 0.2, 0.35] if unit_rows > 1 else [0.001, 0.01, 0.05, 0.1, 0.2, 0.35]
+    trim = float(rng.choice(trims))
     splits: Splits = "tree" if rng.random() < 0.5 else "chain"
     setting = Setting(levels, graph, people, unit_rows, strength, trim, splits)
     return setting, float(rng.choice([0.05, 0.2, 0.5, 1.0])), float(10 ** rng.uniform(-0.5, 1.5))

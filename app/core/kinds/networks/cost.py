@@ -11,8 +11,8 @@ Blocks are independent given the data, so divergences of a pair of datasets add 
 is the largest sum over pairs of levels, and the cost of a record the largest sum over nodes over all c, found by
 `joint_maximum` (PRIVACY §4 adds the nodes' largest, which is more: a child swaps only while its parents stay).
 
-Several rows a person: if as many rows come as go, pair them up in any way, and c_i says whether some pair differs in node i;
-what each node's rows can do then is in `several_rows.py`. If their numbers differ, every c_i counts as 1.
+Several rows a person: if as many rows come as go, pair them up in any way, and c_i says in how many pairs node i differs; what
+each node's rows can do then is in `several_rows.py`. If their numbers differ, the largest of every node are added.
 """
 
 import math
@@ -27,7 +27,6 @@ from app.core.kinds.networks.blocks.block_cost import block_terms, family_figure
 from app.core.kinds.networks.blocks.block_grid import BlockShape
 from app.core.kinds.networks.blocks.block_terms import (
     CURVE,
-    DISTANCE,
     KL,
     PURE,
     RANGE,
@@ -58,16 +57,14 @@ Terms = NodeTerms | PlacedTerms
 class RecordCost:
     """One draw. `cost` is charged; `attribute` is the figure for one changed attribute, shown under that name only.
 
-    `range_pure` bounds how far a log-likelihood ratio of two records can vary, `distance` how far in total variation all
-    touched blocks together can move; `touched` blocks at most differ between neighbours. `exact`: every pair of counts was
-    visited and every set of changed nodes.
+    `range_pure` bounds how far a log-likelihood ratio of two records can vary; `touched` blocks at most differ between
+    neighbours. `exact`: every pair of counts was visited and every set of changed nodes.
     """
 
     cost: Cost
     attribute: Cost
     kl_sup: float
     range_pure: float
-    distance: float
     touched: int
     exact: bool
     grid_points: int
@@ -89,7 +86,6 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
         attribute=Cost(float(single[PURE]), tuple(single[CURVE].tolist())),
         kl_sup=float(figures[KL]),
         range_pure=float(figures[RANGE]),
-        distance=float(figures[DISTANCE]),
         touched=2 * unit_rows * sum(deepest(model.node_splits(i)) for i in range(len(terms))),
         exact=unit_rows <= UNIT_ROWS_PLACED_MAX and exact and all(block.exact for block in known.values()),
         grid_points=max(block.grid_points for block in known.values()),
