@@ -10,6 +10,7 @@ from app.services.people.directory import read_me
 from app.services.releases.buy_access import buy_access
 from app.storage.tables import accounts
 from tests.attacks.tampering import tampered
+from tests.conftest import POSTGRES_DEEP
 from tests.services.test_laws import COLUMNS, DATA, MEAN, NOISE
 from tests.services.world import World
 
@@ -17,6 +18,7 @@ DRAWN = {"kind": "baps", "samples": 3, "temperature": 0.01}
 SLACK = {"epsilon": 20.0, "delta": 1e-5, "slack_delta": 1e-6}
 
 
+@POSTGRES_DEEP
 async def test_a_cap_lowered_below_what_is_spent_is_shown_beside_what_still_holds(world: World) -> None:
     dataset = await world.dataset()
     release = await world.published(dataset, samples=20)
@@ -33,6 +35,7 @@ async def test_a_cap_lowered_below_what_is_spent_is_shown_beside_what_still_hold
     assert (raised.guarantee_epsilon, raised.guarantee) == (14.0, "the cap")
 
 
+@POSTGRES_DEEP
 async def test_a_cap_too_wide_for_an_inexact_sampler_buys_none_of_its_samples(world: World) -> None:
     dataset = await world.dataset(columns=COLUMNS, data=DATA, budget=SLACK)
     release = await world.published(dataset, model=MEAN, mechanism=DRAWN)
