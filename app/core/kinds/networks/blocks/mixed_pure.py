@@ -130,10 +130,11 @@ class _Search:
         most = np.exp(np.minimum(middle + rise + 2 * error, 0.0))
         corner = self._logs(u1, w0) if self._rising else self._logs(u0, w1)
         largest = np.log1p(np.exp(corner) @ self._tilt)[:, None] * (1 + 4 * error)
-        ratio = -np.expm1(np.minimum(self._b - largest, 0.0))
+        fall = np.minimum(self._b - largest, 0.0)
+        lost = -np.expm1(fall)
         if self._floor is None:
-            return np.asarray((most * ratio).max(axis=1))
-        values = most * ratio / (self._floor + most * (1 - ratio))
+            return np.asarray((most * lost).max(axis=1))
+        values = most * lost / (self._floor + most * np.exp(fall))
         return np.asarray(np.log1p(values.max(axis=1)))
 
     def _logs(self, u: Array, w: Array) -> Array:
