@@ -123,7 +123,7 @@ async def test_a_cap_below_the_price_buys_no_prefix_at_all(world: World):
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("epsilon", [0.7, 1.0, 5.0])
 @pytest.mark.parametrize("kind", ["laplace", "map"])
-async def test_a_budget_of_exactly_epsilon_pays_for_one_release_and_nothing_more(
+async def test_a_budget_of_exactly_epsilon_pays_for_a_release_and_noise_leaves_nothing(
     world: World, kind: str, epsilon: float, delta: float
 ):
     """Slack of the sampler and rounding are inside the ε asked for, not on top of it."""
@@ -131,6 +131,8 @@ async def test_a_budget_of_exactly_epsilon_pays_for_one_release_and_nothing_more
     mechanism = {"kind": kind, "epsilon": epsilon} | ({"samples": 5} if kind == "laplace" else {})
     release = await world.published(dataset, model=POISSON, mechanism=mechanism)
     assert cost_from_json((await world.release(release)).cost).total.pure <= epsilon
+    if kind == "map":
+        return  # which costs ε at most, and mostly less: what is left may pay for more
     if delta == 0:
         with pytest.raises(BudgetExhausted):
             await world.request(dataset, model=POISSON, mechanism=mechanism | {"epsilon": 1e-6})

@@ -252,8 +252,8 @@ def test_several_rows_a_person_leave_posterior_samples_and_a_point() -> None:
     asked = compared("bernoulli", 100, Target(5.0, 1e-6), unit_rows=2)
     found = alternatives(asked)
     assert [each.mechanism.kind for each in found] == ["baps", "map"]
-    told = reason(asked, found[0], found[1:])
-    assert told.startswith("baps: no other mechanism gives a set of samples at this cost")
+    why = reason(asked, found[0], found[1:])
+    assert why.startswith("baps: no other mechanism gives a set of samples at this cost")
     with pytest.raises(InvalidMechanism, match="at least"):
         alternatives(compared("bernoulli", 2, Target(1e-9, 0.0), 1000, unit_rows=2))
 
