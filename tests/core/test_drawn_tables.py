@@ -153,3 +153,14 @@ def test_a_curve_under_a_pure_cost_is_below_both_and_as_convex_as_the_true_one()
     slopes = np.diff(powers) / np.diff(ORDERS)
     assert slopes.max() <= 0.5 + 1e-12
     assert capped[-1] > 0.49
+
+
+@pytest.mark.parametrize("family", ["gamma", "poisson"])
+@pytest.mark.parametrize(("people", "unit_rows", "temperature"), [(1, 1, 0.3), (1, 2, 1.0), (2, 5, 0.01), (40, 9, 1.0)])
+def test_any_number_of_people_and_rows_has_a_pure_cost_within_the_range(
+    family: str, people: int, unit_rows: int, temperature: float
+) -> None:
+    """Columns as shipped: lattices too fine to enumerate, one person alone, more rows a person than a mesh follows."""
+    found = posterior_draw_cost(build(family, typical=True), people, unit_rows, temperature)
+    assert 0 < found.drawn.pure <= found.cost.pure
+    assert all(drawn <= exact * (1 + 1e-9) for drawn, exact in zip(found.drawn.curve, found.cost.curve, strict=True))

@@ -77,7 +77,7 @@ def pair_supremum(grid: PublicGrid, rows: int, step: int, sd: float, pointwise: 
     cells = len(bulge) - parts
     up = np.maximum(apart[1:], apart[:-1]) + sag[parts:] + bulge[:cells]
     down = np.maximum(-apart[1:], -apart[:-1]) + sag[:cells] + bulge[parts:]
-    return float(max(np.abs(apart).max(), up.max(), down.max(), ends.max() + sag.max()))
+    return float(max(np.abs(apart).max(), up.max(initial=0.0), down.max(initial=0.0), ends.max() + sag.max()))
 
 
 def _bends(nodes: _Nodes, h: float) -> tuple[Array, Array]:

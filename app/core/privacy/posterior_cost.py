@@ -121,7 +121,8 @@ def _with_tried_orders(
     """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
     orders, (low, high) = np.array(ORDERS), model.statistic_range
     visits = all_pair_count((low, high), people, unit_rows) * grid.size
-    if visits <= (VISITS_MAX if unit_rows > 1 else VISITS_MAX // 25):
+    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // 25
+    if visits <= affordable and _few_records((low, high), unit_rows):
         tried = orders_between(capped, 0, pure, len(ORDERS))
         if visits > VISITS_MAX // 10:
             tried = np.append(tried[:ORDERS_SHORT], tried[ORDERS_SHORT::3])
@@ -196,7 +197,8 @@ def _meshed(
     edge, rows = float(statistic_range[1] * people * unit_rows), float(people * unit_rows)
     slack = rounding_factor(grid, 2 * edge, 2 * rows)
     pure = mesh.pure * slack + np.sqrt(2 * mesh.exact.kl) * (slack - 1)
-    if dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
+    few = _few_records(statistic_range, unit_rows)
+    if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
         pure = min(pure, enumerate_pure(grid, statistic_range, people, unit_rows) + np.log(slack))
     return _Bounds(mesh.exact.times(slack), float(pure), "certified: ceilings of the curvature along every path")
 
@@ -212,10 +214,15 @@ def _chernoff(tops: Array, points: int) -> float:
     return float((np.log(points / UNIFORM_SHARE) / reaches + reaches * nearest[1:] / 2).min())
 
 
+def _few_records(statistic_range: tuple[int, int], unit_rows: int) -> bool:
+    span = statistic_range[1] - statistic_range[0]
+    return unit_rows + span * unit_rows * (unit_rows + 1) // 2 <= ENUMERATION_RECORDS_MAX
+
+
 def _few_pairs(model: ExponentialModel, grid: PublicGrid, people: int, unit_rows: int) -> bool:
     """Whether every neighbouring pair can be visited."""
     low, high = model.statistic_range
-    few = unit_rows + (high - low) * unit_rows * (unit_rows + 1) // 2 <= ENUMERATION_RECORDS_MAX
+    few = _few_records(model.statistic_range, unit_rows)
     affordable = ENUMERATION_WORK_MAX if unit_rows > 1 else ENUMERATION_WORK_MAX // 3  # the other road is faster there
     return few and pair_count((low, high), people, unit_rows) * grid.size <= affordable
 

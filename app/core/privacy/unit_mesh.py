@@ -43,6 +43,8 @@ PIECE_CELLS = 1.2
 """Length of a piece of a path, in cells."""
 REACH_SDS = 9.0
 """How far back paths are followed: beyond, orders are bounded through the pure cost (`posterior_cost.capped_curve`)."""
+PIECES_MAX = 40
+"""To one change: beyond, a person moves a posterior by many of its own widths."""
 ROWS_MAX = 8
 """Rows a person: each is a class of first datasets with paths of its own."""
 _PARTS_MAX = 24
@@ -70,6 +72,8 @@ def mesh_supremum(grid: PublicGrid, steps: int, people: int, unit_rows: int) -> 
     if not grid.size * 12 < _CELLS_MAX * width * spread:
         return None
     sd = _largest_sd(grid, steps, people, unit_rows)
+    if sd > PIECES_MAX * PIECE_CELLS * width:
+        return None
     paths = _Paths(min(REACH_SDS / sd, people / (2 * (unit_rows - 1))), PIECE_CELLS * width / sd)
     edges = _edges(grid, steps, people, unit_rows, width, spread, paths.reach)
     if (len(edges[0]) - 1) * (len(edges[1]) - 1) > _CELLS_MAX:
@@ -122,8 +126,8 @@ def _edges(
     grid: PublicGrid, steps: int, people: int, unit_rows: int, width: float, spread: float, reach: float
 ) -> tuple[Array, Array]:
     """Of cells that cover everything a path of `reach` changes, and one forward, can meet."""
-    back = max(reach, 1.0) * (unit_rows - 1)
-    fewest, most = people - back, people * unit_rows + back
+    # Forward a change leaves at least n rows; back it may leave fewer, and further than one change only by `reach`.
+    fewest, most = people - reach * (unit_rows - 1), people * unit_rows + max(reach, 1.0) * (unit_rows - 1)
     moved = max(reach, 1.0) * unit_rows * steps
     bottom, top = -moved / fewest, (steps * people + moved) / fewest
     count = max(9, int(np.ceil((grid.size - 1) / (width * spread))) + 1)

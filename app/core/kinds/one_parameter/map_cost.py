@@ -13,7 +13,7 @@ from app.core.kinds.one_parameter.families import Model
 from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
 from app.core.privacy.enumeration import all_pair_count, enumerate_laws
 from app.core.privacy.mixed_pairs import log_drawn
-from app.core.privacy.posterior_cost import WEIGHT_ERROR, posterior_draw_cost
+from app.core.privacy.posterior_cost import ENUMERATION_RECORDS_MAX, WEIGHT_ERROR, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 
 Array = NDArray[np.float64]
@@ -56,7 +56,8 @@ def _visited(model: Model, people: int, unit_rows: int, gain: float) -> Cost | N
     """Every pair; none where they are many. A log-weight carries an error e = s·(1 + 2g), so 4e and 2e(2α−1)/(α−1) are added."""
     grid = model.grid(people * unit_rows, 1.0)
     pairs = all_pair_count(model.statistic_range, people, unit_rows)
-    if pairs * grid.size * len(ORDERS) > VISITS_MAX:
+    records = (model.statistic_range[1] + 1) * unit_rows * (unit_rows + 1) // 2
+    if pairs * grid.size * len(ORDERS) > VISITS_MAX or records > ENUMERATION_RECORDS_MAX:
         return None
 
     def law(log_p: Array) -> Array:

@@ -30,7 +30,8 @@ def plan_curves(
 ) -> dict[str, Points]:
     """`by_samples`: ε and error for each N. `by_epsilon`: for each ε the largest N that fits, if any does, and its error.
 
-    Where samples are free, N stays and the noise follows ε; a point is chosen by whichever score is better at each ε.
+    Where samples are free, N stays and the noise follows ε; a point is chosen by whichever score is better at each ε, which is
+    the most it costs.
     """
     fitting: list[tuple[float, Mechanism]]
     if isinstance(mechanism, Baps):
