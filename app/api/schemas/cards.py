@@ -54,7 +54,9 @@ class Card(Answer):
     privacy_unit_rows: Count
     epsilon: Amount
     delta: Amount
-    best_order: float | None
+    best_order: float | None = Field(
+        description="The Rényi order that gives ε; null if the pure bound, or the law of Gaussian noise, does."
+    )
     pure_epsilon: Amount | None
     vacuous: bool
     lines: list[CardLine] = Field(

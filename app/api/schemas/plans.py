@@ -96,7 +96,9 @@ class PlanBody(Spec):
 
 
 class PlanCost(Cost):
-    best_order: float | None = Field(description="The Rényi order that gives ε; null if the pure bound does.")
+    best_order: float | None = Field(
+        description="The Rényi order that gives ε; null if the pure bound, or the law of Gaussian noise, does."
+    )
     method: str = Field(description="How the supremum over neighbours was certified.")
     papers_pure_epsilon: Amount | None = Field(description="The papers' figure, for comparison; never charged.")
 
