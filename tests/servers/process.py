@@ -74,14 +74,14 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(self._stop_signal)
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         if self._watchdog.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._watchdog.stdin.close()
-        self._watchdog.wait(timeout=10)
+        self._watchdog.wait(timeout=60)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
