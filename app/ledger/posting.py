@@ -7,6 +7,7 @@ sealed lines through the same account rules.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from app.ledger.account import Account, charge, lower, refund, with_cap
@@ -34,7 +35,8 @@ def open_posting(account: Account, *, actor: str, reason: str, at_us: int) -> Po
     return _posting(account, "open", None, ZERO, cap_event(account), actor, reason, at_us)
 
 
-def reserve_posting(
+def _charge_posting(
+    kind: EntryKind,
     account: Account,
     release: str,
     amounts: Amounts,
@@ -45,9 +47,15 @@ def reserve_posting(
     at_us: int,
     gaussian: bool = False,
 ) -> Posting:
-    """Charge before anything is read; `BudgetExhausted` if no filter admits it. `gaussian`: all of it is Gaussian noise."""
+    """`BudgetExhausted` if no filter admits it. `gaussian`: all of it is Gaussian noise."""
     after = charge(account, amounts, gaussian=gaussian)
-    return _posting(after, "reserve", release, amounts, event_under(event, after.regime), actor, reason, at_us)
+    return _posting(after, kind, release, amounts, event_under(event, after.regime), actor, reason, at_us)
+
+
+reserve_posting = partial(_charge_posting, "reserve")
+"""Charge a dataset, before anything is read."""
+access_posting = partial(_charge_posting, "access")
+"""Charge an analyst for a prefix, or for the difference to a longer one."""
 
 
 def commit_posting(account: Account, release: str, *, actor: str, reason: str, at_us: int) -> Posting:
@@ -59,22 +67,6 @@ def void_posting(account: Account, release: str, reserved: Amounts, *, actor: st
     """Take a reservation back, for a failure that cannot depend on the data and stored nothing."""
     after = refund(account, reserved)
     return _posting(after, "void", release, reserved.negated(), "{}", actor, reason, at_us)
-
-
-def access_posting(
-    account: Account,
-    release: str,
-    amounts: Amounts,
-    *,
-    event: str,
-    actor: str,
-    reason: str,
-    at_us: int,
-    gaussian: bool = False,
-) -> Posting:
-    """Charge an analyst for a prefix, or for the difference to a longer one."""
-    after = charge(account, amounts, gaussian=gaussian)
-    return _posting(after, "access", release, amounts, event_under(event, after.regime), actor, reason, at_us)
 
 
 def recost_posting(
