@@ -12,6 +12,8 @@ from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, 
 from app.core.kinds.regression.cost import curvature_bound, draw_cost
 from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.needle_bound import divergence_bounds, loss_range
+from app.core.kinds.regression.one_row_bound import largest_divergence
+from app.core.kinds.regression.reachable_bound import reachable_bounds
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
 from app.errors import InvalidModel
@@ -52,7 +54,11 @@ class RegressionBall:
         found = divergence_bounds(orders, taken, model.precision, model.radius, model.dimension)
         steepest = taken * (2 + model.radius)
         curved = (curvature_bound(order, steepest, model.precision, taken) for order in orders)
-        return tuple(map(min, found, curved))
+        total, several = self._rows * self._strength, self._unit_rows > 1
+        reachable = reachable_bounds(orders, taken, total, model.precision, model.radius, model.dimension, several)
+        alone = self._rows == 1
+        most = largest_divergence(taken, model.precision, model.radius, model.dimension) if alone else math.inf
+        return tuple(min(*bounds, most) for bounds in zip(found, curved, reachable, strict=True))
 
     def draw_cost(self) -> Cost:
         return draw_cost(self._divergences()[1:], self.bounds)
