@@ -4,10 +4,10 @@ Its density is g(t) = e^{−λt²/2}·γ(a, X), X = λ(1−t²)/2, a = (d−1)/2
 
 - *Across c* a coordinate has mean 0, and its square, given that along c, is in the mean smaller the nearer that is to ±1; which a
   tilt brings nearer (|t| grows with cosh ct).
-- *Along c*, for t, t' independent, x = (t−t')/√2 and y = (t+t')/√2 only y's law depends on c, and |y| grows with |c|; Var t = E x².
-  Given y, x has density g((x+y)/√2)·g((x−y)/√2), which falls the faster in |x| the larger |y|, if ℓ = log g has ℓ''' ≤ 0 for t > 0:
-  then E x² falls. With h = (log γ)'(X) > 0, ℓ''' = 3λ²th' − λ³t³h''; from h' = −h(1 + (1−a)/X) − h² follows h' ≤ 0 and, again for a
-  ≤ 1, h'' ≥ 0. In the limit of λ = 0, ℓ = a·log(1−t²) and the same holds.
+- *Along c*, for t, t' independent, x = (t−t')/√2 and y = (t+t')/√2 only y's law depends on c, and |y| grows with |c|; Var t =
+  E x². Given y, x has density g((x+y)/√2)·g((x−y)/√2), which falls the faster in |x| the larger |y|, if ℓ = log g has ℓ''' ≤ 0
+  for t > 0: then E x² falls. With h = (log γ)'(X) > 0, ℓ''' = 3λ²th' − λ³t³h''; from h' = −h(1 + (1−a)/X) − h² follows h' ≤ 0
+  and, again for a ≤ 1, h'' ≥ 0. In the limit of λ = 0, ℓ = a·log(1−t²) and the same holds.
 """
 
 from functools import lru_cache

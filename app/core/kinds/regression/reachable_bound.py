@@ -1,23 +1,24 @@
 """How far the posteriors of n rows on a ball can be apart: what few people cannot reach is not charged.
 
-`needle_bound.py` lets the other rows be any log-concave function. With T = τ/σ² times the number of rows, those of n people have a
-tilt of at most t = T − s: the weights stay near the centre. In its notation, b = log P/Q, P_u ∝ Q·e^{ub}, |y| ≤ 1; p, q are the
-lengths of z, z', and v = (u−1)⁺. P_u is e^{−wᵀΛw/2 + c·w} on the ball, Λ ≥ κ₀ = λ − svq². On a line Λ ≥ κ = λ + s((1−u)q² + up²),
-else κ = κ₀.
+`needle_bound.py` lets the other rows be any log-concave function. With T = τ/σ² times the number of rows, those of n people have
+a tilt of at most t = T − s: the weights stay near the centre. In its notation, b = log P/Q, P_u ∝ Q·e^{ub}, |y| ≤ 1; p, q are the
+lengths of z, z', and v = (u−1)⁺. P_u is e^{−wᵀΛw/2 + c·w} on the ball, Λ ≥ κ₀ = λ − svq². On a line Λ ≥ κ = λ + s((1−u)q² +
+up²), else κ = κ₀.
 
-1. **Middle.** At c = 0 the law is even, so E w = Mc, M = ∫₀¹ Cov_{θc}dθ, and ‖E w‖ ≤ |c|σ², |c| ≤ t + s(|1−u|q + up), σ² the largest
-   variance of a coordinate: that of e^{−κt²/2} on |t| ≤ R (`segment_variance.py`, localized). Where κ₀ > 0 also M ≤ Λ⁻¹ (Brascamp
-   and Lieb), Λ ≥ κ₀ + ZᵀZ, c = Zᵀy + svy'z' with Z the rows of positive weight, t' = t + s·max(u, 1) together: eᵀMZᵀy ≤ ‖Λ^{−½}e‖·
-   ‖Λ^{−½}Zᵀy‖ ≤ t'/√(κ₀(κ₀+t')), and svq/κ₀ for the rest. On a line max_{x≤t} √(tx)/(κ+x) for the others, and s(|1−u|q + up)/κ.
+1. **Middle.** At c = 0 the law is even, so E w = Mc, M = ∫₀¹ Cov_{θc}dθ, and ‖E w‖ ≤ |c|σ², |c| ≤ t + s(|1−u|q + up), σ² the
+   largest variance of a coordinate: that of e^{−κt²/2} on |t| ≤ R (`segment_variance.py`, localized). Where κ₀ > 0 also M ≤ Λ⁻¹
+   (Brascamp and Lieb), Λ ≥ κ₀ + ZᵀZ, c = Zᵀy + svy'z' with Z the rows of positive weight, t' = t + s·max(u, 1) together:
+   eᵀMZᵀy ≤ ‖Λ^{−½}e‖·‖Λ^{−½}Zᵀy‖ ≤ t'/√(κ₀(κ₀+t')), on a line max_{x≤t'} √(t'x)/(κ₀+x), and svq/κ₀ for the rest. Or, on a line,
+   max_{x≤t} √(tx)/(κ+x) for the others and s(|1−u|q + up)/κ for the two rows.
 2. **Variance.** Var_u b ≤ C·E‖∇b‖² with C = 1/κ (Brascamp and Lieb) or 4R²/π² (Payne and Weinberger; κ ≥ 0). ∇b = s(Aw − a), A =
    z'z'ᵀ − zzᵀ, a = y'z' − yz, so E‖∇b‖² ≤ s²[(‖A‖r + ‖a‖)² + σ²‖A‖²_F] for ‖E w‖ ≤ r. With x the cosine of the rows: ‖a‖² ≤ p² +
-   q² + 2pqx; ‖A‖²_F = p⁴ + q⁴ − 2p²q²x² and d = √((p²+q²)² − 4p²q²x²), A's eigenvalues being (q² − p² ± d)/2, fall with x and are
-   largest at an end of p and of q; ‖A‖ falls with x and with the shorter row and rises with the longer.
+   q² + 2pqx; ‖A‖²_F = p⁴ + q⁴ − 2p²q²x² and d = √((p²+q²)² − 4p²q²x²), A's eigenvalues being (q² − p² ± d)/2, fall with x and
+   are largest at an end of p and of q; ‖A‖ falls with x and with the shorter row and rises with the longer.
    *Or* ∇b = s(z'ρ' − zρ), ρ = zᵀw − y: Λ ≥ κ₀ + s·u·zzᵀ and, for u ≤ 1, Λ ≥ λ + s(1−u)z'z'ᵀ, so zᵀΛ⁻¹z ≤ g = p²/(κ₀ + sup²) and
    z'ᵀΛ⁻¹z' ≤ g' = q²/(λ + s(1−u)q²) or q²/κ₀; Var_u b ≤ s²[√g'·‖ρ'‖ + √g·‖ρ‖]² with ‖ρ‖² ≤ (1 + pr)² + g.
-   *Or*, in 2 and 3 dimensions, P_u is at most e^ω times the prior ν tilted by c, ω = (T + 2sv)R²/2 the range of the rows' squares;
-   under that law every coordinate has at most its variance σ_d² at c = 0 (`coordinate_law.py`), and ½wᵀAw a range of R²d/2.
-   So Var_u b ≤ e^ω·s²(‖a‖σ_d + R²d/4)², and σ² ≤ e^ω·σ_d².
+   *Or*, in 2 and 3 dimensions, P_u is at most e^ω times the prior ν tilted by c, ω = (T + 2sv)R²/2 the range of the rows'
+   squares; under that law every coordinate has at most its variance σ_d² at c = 0 (`coordinate_law.py`), and ½wᵀAw a range of
+   R²d/2. So Var_u b ≤ e^ω·s²(‖a‖σ_d + R²d/4)², and σ² ≤ e^ω·σ_d².
    *Or* the largest over segments (`needle_bound.py`, 3).
 3. **Cap.** N(x), the difference of two means of b, is at most sup b − E_Q b. With f(w̄) + ½Var zᵀw for the mean of f that is
    at most s/2·[(1+R)² − (1−R)₊² + (1+r)² − (1−r)₊² + σ²], r at u = 0.
@@ -71,8 +72,8 @@ def reachable_bounds(
     """Upper bounds of D_α (KL at order 1) where all rows together have strength `total` = nτ/σ², targets of size 1."""
     rows = _Rows(strength, max(total, strength), prior, radius, dimension, several)
     spread = float(_spread(rows, np.array([prior]), np.array([0.0]))[0])
-    pulled = _line_pull if dimension == 1 else _pull
-    r = min(float(pulled(np.array(rows.total), np.array(prior))), rows.total * spread) * ROUNDING
+    pull = _line_pull if dimension == 1 else _pull
+    r = min(float(pull(np.array(rows.total), np.array(prior))), rows.total * spread) * ROUNDING
     cap = strength * loss_range(radius, dimension)
     if r >= radius:
         return (cap,) * len(orders)
@@ -149,8 +150,8 @@ def _middle(rows: _Rows, u: Array, longest: Ends, curvatures: tuple[Array, Array
     s, low, high, rest = rows.strength, u[:-1], u[1:], rows.total - rows.strength
     (p, q), (plain, kappa) = longest, curvatures
     own = s * (np.where(high <= 1, 1 - low, high - 1) * q + high * p)
-    safe = np.maximum(plain, 1e-12 * rows.prior)
-    pulled = _pull(rest + s * np.maximum(high, 1), safe) + s * np.maximum(high - 1, 0) * q / safe
+    safe, pull = np.maximum(plain, 1e-12 * rows.prior), _line_pull if rows.dimension == 1 else _pull
+    pulled = pull(rest + s * np.maximum(high, 1), safe) + s * np.maximum(high - 1, 0) * q / safe
     r = np.minimum((rest + own) * spread, np.where(plain > 0, pulled, np.inf))
     if rows.dimension == 1:
         safe = np.maximum(kappa, 1e-12 * rows.prior)
