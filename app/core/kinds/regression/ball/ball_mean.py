@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
 from app.core.kinds.regression.cost import draw_cost, tilted_bound
+from app.core.kinds.regression.few_people_mean import ball_bound, line_bound
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
@@ -53,7 +54,15 @@ class MeanBall:
         return 2 * self._temperature * self._largest
 
     def _divergence(self, order: float) -> float:
-        return tilted_bound(order, self.lipschitz, self.lowest, self._model.radius)
+        R, people, slope = self._model.radius, self._people, self.lipschitz
+        lowest = self._model.precision + people * self._temperature * self._smallest / SPARE
+        bounds = [
+            tilted_bound(order, slope, self.lowest, R),
+            ball_bound(order, slope, (lowest, self.lowest), (R, self._model.dimension), people),
+        ]
+        if self._model.dimension == 1:
+            bounds.append(line_bound(order, slope, lowest, R, people))
+        return min(bounds)
 
     def draw_cost(self) -> Cost:
         return draw_cost(tuple(self._divergence(order) for order in ORDERS), self.bounds)

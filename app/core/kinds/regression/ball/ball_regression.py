@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
-from app.core.kinds.regression.cost import curvature_bound, draw_cost
+from app.core.kinds.regression.cost import draw_cost, regression_divergences
 from app.core.kinds.regression.model import LinearModel
-from app.core.kinds.regression.needle_bound import divergence_bounds, loss_range
-from app.core.kinds.regression.one_row_bound import largest_divergence
-from app.core.kinds.regression.reachable_bound import reachable_bounds
+from app.core.kinds.regression.needle_bound import loss_range
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
 from app.errors import InvalidModel
@@ -50,15 +48,10 @@ class RegressionBall:
 
     def _divergences(self) -> tuple[float, ...]:
         """KL, then D_α at every order."""
-        model, taken, orders = self._model, self._unit_rows * self._strength, (1.0, *ORDERS)
-        found = divergence_bounds(orders, taken, model.precision, model.radius, model.dimension)
-        steepest = taken * (2 + model.radius)
-        curved = (curvature_bound(order, steepest, model.precision, taken) for order in orders)
-        total, several = self._rows * self._strength, self._unit_rows > 1
-        reachable = reachable_bounds(orders, taken, total, model.precision, model.radius, model.dimension, several)
-        alone = self._rows == 1
-        most = largest_divergence(taken, model.precision, model.radius, model.dimension) if alone else math.inf
-        return tuple(min(*bounds, most) for bounds in zip(found, curved, reachable, strict=True))
+        model, orders = self._model, (1.0, *ORDERS)
+        return regression_divergences(
+            orders, self._strength, self._rows, self._unit_rows, model.precision, model.radius, model.dimension
+        )
 
     def draw_cost(self) -> Cost:
         return draw_cost(self._divergences()[1:], self.bounds)
