@@ -3,7 +3,8 @@
 Λ = λI + nτΣ_z⁻¹ does not depend on the data, b = τΣ_z⁻¹Σz. Between neighbours the log-posterior changes by the linear
 b(m) = τ(z − z')ᵀΣ_z⁻¹m, ‖z − z'‖ ≤ 2: range 4Rτω on the ball, ω the largest eigenvalue of Σ_z⁻¹. On a segment of direction e,
 with x = eᵀΣ_z⁻¹e, it has slope at most γ = 2τ√(ωx), since ‖Σ_z⁻¹e‖² ≤ ωx, and the posterior curvature λ + nτx. With √x·t for t
-that is slope 2τ√ω and curvature λ/x + nτ on |t| ≤ √x·R, so x = ω is the worst. `cost.py` has the bound; it falls with n.
+that is slope 2τ√ω and curvature λ/x + nτ on |t| ≤ √x·R, so x = ω is the worst. `cost.py` has the bound, which falls
+with n, and `few_people_mean.py` what few people cannot reach of it.
 """
 
 import math
