@@ -1,7 +1,7 @@
 """What one draw from a posterior restricted to a ball costs: the certified divergence, and the sampler's allowance on top.
 
 *Regression*: the least of four. `needle_bound.py`, over all data and replaced rows; `reachable_bound.py`, over those of n people;
-`one_row_bound.py`, of one row; and, where the prior is narrow beside the ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤
+`one_row_bound.py`, of one row; and, for a prior narrow beside the ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤
 G²/(λ − (u−1)⁺c) (Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b, the
 change of the log-posterior between neighbours: ∇b = τ/σ²·Σ[(z'z'ᵀ − zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G =
 kτ(2Y+R)/σ². Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x + (1−x)·ln(1−x))/x² · (α−1)]. The range of b is kτ/σ² times
