@@ -10,7 +10,7 @@ from app.core.kinds.regression.coordinate_law import coordinate_variance
 from app.core.kinds.regression.cost import regression_divergences
 from app.core.kinds.regression.few_people_mean import ball_bound, line_bound
 from app.core.kinds.regression.needle_bound import largest_needle_variances
-from app.core.kinds.regression.one_row_bound import largest_divergence
+from app.core.kinds.regression.one_row_bound import one_row_bounds
 from app.core.kinds.regression.reachable_bound import _middle, _pull, _Rows, _spread, reachable_bounds
 from tests.core.regression.exact_divergence import (
     Row,
@@ -24,8 +24,24 @@ from tests.core.regression.exact_divergence import (
 from tests.deep import deep
 
 ORDERS = (1.25, 2.0, 6.0, 40.0, 1024.0)
-# (dimension, s = τ/σ², λ, R, order, rows) and the numbers of `few_rows` at which a search found the most.
-WORST: dict[tuple[int, float, float, float, float, int], list[float]] = {}
+# (dimension, s = τ/σ², λ, R, order, rows), at most how far the charge is above, and the numbers of `few_rows` at which a search
+# found the most. The limit is 1.5; what is above it is a known miss, written down in docs/privacy.md.
+Case = tuple[int, float, float, float, float, int]
+WORST: dict[Case, tuple[float, list[float]]] = {
+    (1, 56.3, 1.42, 0.0334, 2.0, 1): (1.01, [1.2523, 1.5708, -1.5708, 2.3918, 1.5708, -4.7124]),
+    (1, 8.96, 0.638, 1.68, 8.0, 2): (
+        1.5,
+        [-0.387, -0.6646, -1.5708, 0.7696, -1.5708, 1.5708, -1.0422, -0.6317, 1.5708],
+    ),
+    (2, 0.418, 0.115, 0.809, 16.0, 1): (1.1, [1.5816, 1.5707, -1.5708, 1.5816, 1.5708, -4.7124]),
+    (2, 0.5, 1.0, 2**0.5, 4.0, 1): (1.3, [0.0864, 1.5708, 1.5708, 3.228, 1.5708, 1.5708]),
+    (2, 1.0, 1.0, 2**0.5, 8.0, 2): (
+        1.85,
+        [0.3324, 1.5708, 1.5708, 2.7596, 1.5708, 1.5708, 0.5574, 1.5708, -1.5708],
+    ),
+    (3, 1.0, 1.0, 3**0.5, 4.0, 1): (1.3, [0.3148, 0.7825, 1.5708, 3.4564, 1.5708, 1.5708]),
+    (3, 0.3, 1.0, 1.0, 8.0, 1): (1.15, [0.2638, 1.5708, 1.5708, 3.4054, 1.5708, 1.5708]),
+}
 
 
 def random_rows(rng: np.random.Generator, dimension: int, count: int) -> list[Row]:
@@ -68,26 +84,28 @@ def test_charges_cover_random_neighbours_of_one_to_five_people_with_one_to_three
 
 
 @pytest.mark.parametrize("case", WORST, ids=str)
-def test_charges_of_few_people_are_near_the_worst_dataset_found(
-    case: tuple[int, float, float, float, float, int],
-) -> None:
-    dimension, strength, prior, radius, order, rows = case
-    setting = Setting(dimension, strength, prior, radius)
-    exact = divergence_of_few(setting, order, np.array(WORST[case]))
-    assert 1 <= regression_divergences((order,), strength, rows, 1, prior, radius, dimension)[0] / exact <= 1.5
+def test_charges_of_few_people_are_as_near_the_worst_dataset_found_as_written_down(case: Case) -> None:
+    (dimension, strength, prior, radius, order, rows), (most, free) = case, WORST[case]
+    exact = divergence_of_few(Setting(dimension, strength, prior, radius), order, np.array(free))
+    assert 1 <= regression_divergences((order,), strength, rows, 1, prior, radius, dimension)[0] / exact <= most
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(24))
-def test_a_search_among_one_to_five_rows_finds_no_charge_far_from_the_exact_cost(seed: int) -> None:
-    """R ≤ 1.5, where the limit of 1.5 is kept; docs/privacy.md has what is beyond it in wider balls."""
-    rng = np.random.default_rng([43, seed])
-    dimension, rows = 1 + seed % 2, int(rng.choice([1, 1, 2, 3, 5]))
-    strength, prior, radius = (float(10 ** rng.uniform(*ends)) for ends in ((-2, 1.5), (-2, 1.5), (-1.5, 0.17)))
+@pytest.mark.parametrize(
+    ("dimension", "rows", "widest", "most"),
+    [(1, 1, 3.0, 1.5), (1, 3, 3.0, 1.5), (2, 1, 2.0, 1.5), (2, 2, 2.0, 1.9), (3, 1, 2.0, 1.5)],
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_among_few_rows_finds_no_charge_farther_from_the_exact_cost_than_written_down(
+    dimension: int, rows: int, widest: float, most: float, seed: int
+) -> None:
+    rng = np.random.default_rng([43, dimension, rows, seed])
+    ends = ((-2, 1.5), (-2, 1.5), (-1.5, math.log10(widest)))
+    strength, prior, radius = (float(10 ** rng.uniform(*each)) for each in ends)
     order = float(rng.choice([1.25, 2, 4, 16, 64, 256]))
-    exact, _ = worst_of_few(Setting(dimension, strength, prior, radius), order, rows, 5)
+    exact, _ = worst_of_few(Setting(dimension, strength, prior, radius), order, rows, 5 if dimension < 3 else 2)
     ratio = regression_divergences((order,), strength, rows, 1, prior, radius, dimension)[0] / exact
-    assert 1 <= ratio <= (1.5 if rows != 2 or dimension == 1 else 1.8)
+    assert 1 <= ratio <= most
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -111,7 +129,7 @@ def test_largest_ratio_of_two_posteriors_of_one_row_is_bounded_and_reached(
 ) -> None:
     rng, setting = np.random.default_rng(5), Setting(dimension, strength, prior, radius)
     points, logs = ball_points(radius, dimension)
-    bound, worst = largest_divergence(strength, prior, radius, dimension), 0.0
+    bound, worst = one_row_bounds((65536.0,), strength, prior, radius, dimension)[0], 0.0
     rows = random_rows(rng, dimension, 40) + [(np.eye(dimension)[0] * x, 1.0) for x in (-1.0, -0.5, 0.5, 1.0)]
     densities = [log_posterior(points, logs, setting, [row]) for row in rows]
     for p, q in itertools.permutations(densities, 2):
@@ -168,8 +186,8 @@ def test_mean_on_a_line_is_charged_its_worst_tilt(people: int) -> None:
     (points, weight), slope, curvature = np.polynomial.legendre.leggauss(300), 1.3, 2.2
     logs = np.log(weight) - curvature / 2 * points**2
     for order in (8.0, 64.0):
-        tilts = np.linspace(-people, people, 40 * people + 1) * slope / 2
-        pairs = [(a, b) for a in tilts for b in tilts[::4] if abs(a - b) <= slope * (1 + 1e-9)]
+        tilts = np.linspace(-people, people, 16 * people + 1) * slope / 2
+        pairs = [(a, b) for a in tilts for b in tilts[::2] if abs(a - b) <= slope * (1 + 1e-9)]
         p, q = (logs + np.array([pair[side] for pair in pairs])[:, None] * points for side in (0, 1))
         masses = [np.log(np.exp(each).sum(axis=1)) for each in (order * p + (1 - order) * q, p, q)]
         exact = float(((masses[0] - order * masses[1] + (order - 1) * masses[2]) / (order - 1)).max())

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-PANELS, NODES = 100, 20
+PANELS, NODES = 60, 20
 NARROW = 1e4
-"""λ up to which the nodes are enough: a panel is two sds long."""
+"""λ up to which the nodes are enough: a panel is three sds long."""
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ import math
 
 from app.core.kinds.regression.ball.ball_posterior import PublicBounds
 from app.core.kinds.regression.needle_bound import divergence_bounds
-from app.core.kinds.regression.one_row_bound import largest_divergence
+from app.core.kinds.regression.one_row_bound import one_row_bounds
 from app.core.kinds.regression.reachable_bound import reachable_bounds
 from app.core.kinds.regression.segment_variance import truncated_variance
 from app.core.privacy.cost import ORDERS, Cost
@@ -39,7 +39,7 @@ def regression_divergences(
         reachable_bounds(orders, taken, rows * strength, prior, radius, dimension, several),
     ]
     if rows == 1:
-        bounds.append((largest_divergence(taken, prior, radius, dimension),) * len(orders))
+        bounds.append(one_row_bounds(orders, taken, prior, radius, dimension))
     return tuple(map(min, *bounds))
 
 
