@@ -112,13 +112,45 @@ def worst_divergence(
     return best, [round(float(each), 4) for each in where]
 
 
+def segment_divergence(setting: Setting, order: float, p: float, q: float, h: float, tilt: float) -> float:
+    """On a whole chord at distance h·R, where two rows with these shares along it differ most: the limit of many people."""
+    s, h = setting.strength, h * setting.radius
+    points, logs = _unit_points(1)
+    half = math.sqrt(setting.radius**2 - h**2)
+    t = points[:, 0] * half
+    gamma = s * (p * (1 + h * math.sqrt(1 - p * p)) + q * (1 + h * math.sqrt(1 - q * q)))
+    log_q = logs - (setting.prior + s * q * q) * t**2 / 2 + tilt * t
+    return float(divergences_at(log_q + s * (q * q - p * p) / 2 * t**2 + gamma * t, log_q, (order,))[0])
+
+
+def worst_segment(setting: Setting, order: float, starts: int, seed: int = 7) -> tuple[float, list[float]]:
+    """The largest found by search over p, q, h and the tilt."""
+    rng, best, where = np.random.default_rng(seed), 0.0, [0.0] * 4
+    scale = (setting.prior + 2 * setting.strength) * setting.radius + 1 / setting.radius
+
+    def place(free: np.ndarray) -> tuple[float, float, float, float]:
+        p, q, h = (abs(math.sin(each)) for each in free[:3])
+        return p, q, 0.999 * h if setting.dimension > 1 else 0.0, float(free[3]) * scale
+
+    for turn in range(starts):
+        start = np.append(rng.uniform(-1.6, 1.6, 3), rng.uniform(-1.5, 1.5))
+        start[:2] = ([1.5, 1.45], [0.1, 1.45], start[:2])[turn % 3]
+        options = {"maxiter": 600, "maxfev": 600, "xatol": 1e-4, "fatol": 1e-9}
+        found = minimize(
+            lambda free: -segment_divergence(setting, order, *place(free)), start, method="Nelder-Mead", options=options
+        )
+        if -float(found.fun) > best:
+            best, where = -float(found.fun), [round(each, 4) for each in place(found.x)]
+    return best, where
+
+
 @lru_cache(maxsize=8)
 def _unit_points(dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Panels on a line; Gauss–Legendre in the radius and the height, evenly spaced angles."""
     if dimension == 1:
         x, weight = np.polynomial.legendre.leggauss(20)
-        ends = np.linspace(-1, 1, 21)
-        return ((ends[:-1] + ends[1:])[:, None] / 2 + x / 20).reshape(-1, 1), np.log(np.tile(weight, 20))
+        ends = np.linspace(-1, 1, 41)
+        return ((ends[:-1] + ends[1:])[:, None] / 2 + x / 40).reshape(-1, 1), np.log(np.tile(weight, 40))
     x, weight = np.polynomial.legendre.leggauss(40 if dimension == 2 else 24)
     radius, heights = (x + 1) / 2, (np.zeros(1), np.ones(1)) if dimension == 2 else (x, weight)
     angles = (np.arange(2 * len(x)) + 0.5) * math.pi / len(x)
