@@ -9,7 +9,14 @@ from scipy.optimize import minimize
 
 from app.core.kinds.regression.needle_bound import _first_boxes, divergence_bounds, loss_range
 from app.core.kinds.regression.segment_variance import largest_variance, truncated_variance
-from tests.core.regression.exact_divergence import Setting, dataset, divergences, worst_divergence
+from tests.core.regression.exact_divergence import (
+    Setting,
+    dataset,
+    divergences,
+    segment_divergence,
+    worst_divergence,
+    worst_segment,
+)
 from tests.deep import deep
 
 PEOPLE = 100_000
@@ -24,6 +31,17 @@ WORST: dict[tuple[int, float, float, float, float], list[float]] = {
     (3, 11.0, 1.0, 3**0.5, 1.25): [0.689, 2.0502, 1.995, -1.5286, -2.6122, -0.0217],
 }
 """Radii up to 2: in balls much wider than their prior it takes more people than this to come near the worst segment."""
+
+# In such balls: (dimension, s, λ, R, order) and p, q, h/R and the tilt of the segment at which a search found the most.
+WIDE: dict[tuple[int, float, float, float, float], list[float]] = {
+    (1, 2.44, 46.9, 2.3, 16.0): [0.3282, 1.0, 0.0, 33.5302],
+    (1, 0.0134, 17.0, 4.21, 1024.0): [0.1675, 1.0, 0.0, 30.8527],
+    (1, 1.12, 12.2, 8.11, 4.0): [0.0707, 1.0, 0.0, 74.2032],
+    (1, 0.363, 1.05, 2.45, 8.0): [0.5831, 1.0, 0.0, -0.8543],
+    (1, 0.02681, 0.2488, 10.63, 8.0): [0.0699, 1.0, 0.0, 1.3177],
+    (2, 3.38, 52.8, 4.0, 8.0): [0.7483, 0.7701, 0.9428, -63.0186],
+    (3, 0.03754, 0.5923, 4.197, 64.0): [0.7445, 0.8112, 0.6752, -2.1484],
+}
 
 
 def half_square(w: np.ndarray, row: np.ndarray) -> float:
@@ -174,3 +192,24 @@ def test_a_search_over_models_and_datasets_finds_no_charge_far_from_the_exact_co
     exact, _ = worst_divergence(Setting(dimension, strength, prior, radius), order, PEOPLE, 3 if dimension < 3 else 1)
     ratio = divergence_bounds((order,), strength, prior, radius, dimension)[0] / exact
     assert 1 <= ratio <= 1.5
+
+
+@pytest.mark.parametrize("case", WIDE, ids=str)
+def test_charges_in_wide_balls_are_at_most_half_again_the_worst_segment_found(
+    case: tuple[int, float, float, float, float],
+) -> None:
+    dimension, strength, prior, radius, order = case
+    exact = segment_divergence(Setting(dimension, strength, prior, radius), order, *WIDE[case])
+    assert 1 <= divergence_bounds((order,), strength, prior, radius, dimension)[0] / exact <= 1.5
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(40))
+def test_a_search_over_models_and_segments_finds_no_charge_far_from_the_worst(seed: int) -> None:
+    """s and λ from 0.01 to 100, R from 0.03 to 16: with as many people as it takes, never below and at most 1.5 times."""
+    rng = np.random.default_rng([47, seed])
+    dimension = int(rng.integers(1, 4))
+    strength, prior, radius = (float(10 ** rng.uniform(low, high)) for low, high in ((-2, 2), (-2, 2), (-1.5, 1.2)))
+    order = float(rng.choice([1.25, 2, 4, 8, 16, 64, 256, 1024]))
+    exact, _ = worst_segment(Setting(dimension, strength, prior, radius), order, 6)
+    assert 1 <= divergence_bounds((order,), strength, prior, radius, dimension)[0] / exact <= 1.5

@@ -1,11 +1,11 @@
 """What one draw from a posterior restricted to a ball costs: the certified divergence, and the sampler's allowance on top.
 
-*Regression*: `needle_bound.py`, over all data and replaced rows. The range of b, the change of the log-posterior between
-neighbours, is kτ/σ² times `loss_range`: 4YR for R ≤ Y, (Y+R)² above. Where the prior is narrow beside the ball a simpler
-bound may be the smaller, and the smaller is charged: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ − (u−1)⁺c)
-(Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b: ∇b = τ/σ²·Σ[(z'z'ᵀ −
-zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G = kτ(2Y+R)/σ². Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x +
-(1−x)·ln(1−x))/x² · (α−1)].
+*Regression*: the least of four. `needle_bound.py`, over all data and replaced rows; `reachable_bound.py`, over those of n people;
+`one_row_bound.py`, of one row; and, for a prior narrow beside the ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤
+G²/(λ − (u−1)⁺c) (Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b, the
+change of the log-posterior between neighbours: ∇b = τ/σ²·Σ[(z'z'ᵀ − zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G =
+kτ(2Y+R)/σ². Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x + (1−x)·ln(1−x))/x² · (α−1)]. The range of b is kτ/σ² times
+`loss_range`: 4YR for R ≤ Y, (Y+R)² above.
 
 *Mean of a normal law*: b is linear and the curvature public, so the segment of `needle_bound.py` has density e^{−κt²/2+ct} on
 |t| ≤ R with one κ and b = γt. With ψ(c) = log of its integral, (α−1)D_α = ∫w(u)·γ²ψ''(c+uγ)du, w a triangle on [0, α]; ψ'' is
@@ -19,10 +19,28 @@ It is αγ²σ²/2 for small γ and the range 2γR in the end. KL is the same at
 import math
 
 from app.core.kinds.regression.ball.ball_posterior import PublicBounds
+from app.core.kinds.regression.needle_bound import divergence_bounds
+from app.core.kinds.regression.one_row_bound import one_row_bounds
+from app.core.kinds.regression.reachable_bound import reachable_bounds
 from app.core.kinds.regression.segment_variance import truncated_variance
 from app.core.privacy.cost import ORDERS, Cost
 
 ROUNDING = 1 + 1e-9
+
+
+def regression_divergences(
+    orders: tuple[float, ...], strength: float, rows: int, unit_rows: int, prior: float, radius: float, dimension: int
+) -> tuple[float, ...]:
+    """The least of the bounds on D_α (KL at order 1) over all data; `strength` τ/σ², `rows` in all, targets of size 1."""
+    taken, several = unit_rows * strength, unit_rows > 1
+    bounds = [
+        divergence_bounds(orders, taken, prior, radius, dimension),
+        tuple(curvature_bound(order, taken * (2 + radius), prior, taken) for order in orders),
+        reachable_bounds(orders, taken, rows * strength, prior, radius, dimension, several),
+    ]
+    if rows == 1:
+        bounds.append(one_row_bounds(orders, taken, prior, radius, dimension))
+    return tuple(map(min, *bounds))
 
 
 def curvature_bound(order: float, lipschitz: float, lowest: float, taken: float) -> float:

@@ -18,7 +18,12 @@ ball ‖w‖ ≤ R and F, the likelihood of the other rows, log-concave. b = log
 4. **Divergence.** (α−1)D_α = ∫₀^α w(u)·Var_{P_u}(b)du, w the triangle of height α−1 at u = 1. Its level sets {w ≥ (1−x)(α−1)}
    are [1−x, 1+x(α−1)], so D_α = ∫₀¹ N(x)dx, N(x) the integral of the variance there: at most that of its bound, N̄(x), and at
    most the range ρ of b, for it is the difference of two means of b. D_α ≤ ∫₀¹ min(ρ, N̄(x))dx; KL the same with α = 1.
-5. **Largest over (p, q, h)** by boxes: Γ, |β|, L and ρ at their largest, κ at its smallest; a box is halved while it is above
+5. **As the mean moves.** Where κ > 0, Var_u b ≤ E_u b'²/κ_u (Brascamp and Lieb), and b'² = γ² + 4βb: so E = E_u b'² has dE/du =
+   4β·Var_u b, between 0 and 4βE/κ_u, while dκ_u/du = −2β. On [u₁, u₂] therefore E at the end of the smaller curvature κ_m is at
+   most that at the other times (κ_M/κ_m)², and N = |E(u₂) − E(u₁)|/4|β| ≤ E_max·(1 − κ_m²/κ_M²)/4|β| = E_max·(u₂−u₁)·(κ_M +
+   κ_m)/2κ_M², E_max = (Γ + 2|β|L)². As a function of x it is concave (κ_m/κ_M is convex and falls), so its mean in a cell is at
+   most its value in the middle; in a box it is largest at the least κ_M and the largest κ_m ≤ κ_M.
+6. **Largest over (p, q, h)** by boxes: Γ, |β|, L and ρ at their largest, κ at its smallest; a box is halved while it is above
    the highest centre of a box by more than `TOLERANCE`. What `BOXES_MAX` leaves is charged as it is.
 """
 
@@ -35,6 +40,7 @@ Array = NDArray[np.float64]
 
 CELLS = 10
 FIRST_BOXES = (4, 4, 3)
+FINE_BOXES = (16, 16, 6)
 BOXES_MAX = 6_000
 TOLERANCE = 1.03
 ROUNDING = 1 + 1e-9
@@ -82,9 +88,24 @@ def divergence_bounds(
     return tuple((np.minimum(top, reach) * ROUNDING).tolist())
 
 
-def _first_boxes(dimension: int) -> Array:
+@lru_cache(maxsize=512)
+def largest_needle_variances(
+    beyond: tuple[float, ...], strength: float, prior: float, radius: float, dimension: int
+) -> Array:
+    """Of b under P_u over all data and replaced rows, at u = 1 + `beyond`, and at every u ≤ 1 for 0."""
+    s, lowest = strength * radius**2, prior * radius**2
+    boxes = _first_boxes(dimension, FINE_BOXES)
+    needle = _Needle.worst(boxes, s, 1 / radius, strength * loss_range(radius, dimension))
+    p0, q0, q1 = boxes[:, 0, 0] ** 2, boxes[:, 1, 0] ** 2, boxes[:, 1, 1] ** 2
+    after = np.multiply.outer(p0, 1 + np.array(beyond)) - np.multiply.outer(q1, np.array(beyond))
+    found = np.asarray(needle.variance(lowest + s * after).max(axis=0))
+    found[0] = needle.variance((lowest + s * np.minimum(p0, q0))[:, None]).max()
+    return found
+
+
+def _first_boxes(dimension: int, counts: tuple[int, int, int] = FIRST_BOXES) -> Array:
     """(boxes, (p, q, h), (low, high)); a line has no chord but itself."""
-    ends = [np.linspace(0, 1, count + 1) for count in FIRST_BOXES]
+    ends = [np.linspace(0, 1, count + 1) for count in counts]
     if dimension == 1:
         ends[2] = np.zeros(2)
     sides = [np.stack([each[:-1], each[1:]], axis=1) for each in ends]
@@ -112,7 +133,23 @@ def _bounds(boxes: Array, s: float, prior: float, target: float, reach: float, m
     steps = np.diff(x)
     left, right = _largest_in_cells(needle.variance(before)), _largest_in_cells(needle.variance(after))
     rise = (left[:, None, :] + right * more[:, None]) * steps
-    return np.asarray((_capped(rise, own[:, None, None]) * steps).sum(axis=-1))
+    tables, moving = capped(rise, own[:, None, None]), _moving(boxes, needle, s, prior, x, more)
+    return np.asarray((np.minimum(tables, moving) * steps).sum(axis=-1))
+
+
+def _moving(boxes: Array, needle: "_Needle", s: float, prior: float, x: Array, more: Array) -> Array:
+    """(boxes, orders, cells): the bound of step 5 on the mean of N in a cell, infinite where a curvature may reach 0."""
+    (p0, p1), (q0, q1) = (s * boxes[:, axis].T ** 2 for axis in range(2))
+    middle = (x[1:] + x[:-1]) / 2
+    last, beyond = np.multiply.outer(more, x[1:]), np.multiply.outer(more, middle)
+    start_low, start_high = (prior + np.outer(p, 1 - middle) + np.outer(q, middle) for p, q in ((p0, q0), (p1, q1)))
+    end_low, end_high = ((prior + p)[:, None, None] + np.multiply.outer(p - q, beyond) for p, q in ((p0, q1), (p1, q0)))
+    positive = (prior + p0)[:, None, None] > np.multiply.outer(q1 - p0, last)
+    large = np.maximum(start_low[:, None, :], end_low)
+    small = np.minimum(np.minimum(start_high[:, None, :], end_high), large)
+    mean = (large + small) / large**2
+    bound = (needle.steepest**2 / 2)[:, None, None] * (middle + beyond) * mean
+    return np.where(positive, bound, np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +177,11 @@ class _Needle:
             longest=np.sqrt(1 - h0**2),
             shortest=np.sqrt(1 - h1**2),
         )
+
+    @property
+    def steepest(self) -> Array:
+        """|b'| at most: Γ + 2|β|L."""
+        return self.gamma + 2 * self.beta * self.longest
 
     @property
     def range(self) -> Array:
@@ -171,7 +213,7 @@ def _largest_in_cells(values: Array) -> Array:
     return np.maximum(values[..., 1:], values[..., :-1])
 
 
-def _capped(rise: Array, cap: Array) -> Array:
+def capped(rise: Array, cap: Array) -> Array:
     """The mean in each cell of min(cap, N), N piecewise linear from 0 with these rises."""
     end = np.cumsum(rise, axis=-1)
     start = end - rise

@@ -54,13 +54,12 @@ def _place(curvature: Array) -> Places:
 @lru_cache(maxsize=1)
 def _table() -> Array:
     """(angles, nodes): for unit (γ, β) at angles up to the next; the first node stands for all below."""
-    nodes = np.sinh(STEP * np.arange(NODES) - END)
+    nodes, variance = _nodes(), _node_variances()
     angles = ANGLE_STEP * np.arange(ANGLES + 1)
     linear, quadratic = np.cos(angles[:-1]), np.sin(angles[1:])
-    variance = np.array([truncated_variance(float(x)) for x in nodes]) * ROUNDING
     square = np.array([truncated_variance(float(2 * x)) / 2 for x in np.minimum(nodes, 0.0)])
     square = np.minimum(np.minimum(square, 0.25), 4 / np.maximum(nodes, 1e-300)) * ROUNDING
-    variance[0], square[0] = 1.0, 0.25
+    square[0] = 0.25
     crude = (np.multiply.outer(quadratic, np.sqrt(square)) + np.multiply.outer(linear, np.sqrt(variance))) ** 2
     inside = np.flatnonzero((nodes >= CURVATURE_LOW) & (nodes <= CURVATURE_HIGH))
     at_nodes = np.array(
@@ -111,6 +110,23 @@ def _over_parts(whole: Array, nodes: Array, linear: Array, quadratic: Array) -> 
 def _legendre() -> tuple[Array, Array]:
     t, weight = np.polynomial.legendre.leggauss(160)
     return np.asarray(t), np.asarray(weight)
+
+
+def truncated_variances(curvature: Array) -> Array:
+    """S(κ), rounded up to the table's nodes."""
+    return np.asarray(_node_variances()[_place(curvature)])
+
+
+@lru_cache(maxsize=1)
+def _node_variances() -> Array:
+    """S at the nodes; the first stands for all below."""
+    variance = np.array([truncated_variance(float(x)) for x in _nodes()]) * ROUNDING
+    variance[0] = 1.0
+    return variance
+
+
+def _nodes() -> Array:
+    return np.asarray(np.sinh(STEP * np.arange(NODES) - END))
 
 
 def truncated_variance(x: float) -> float:

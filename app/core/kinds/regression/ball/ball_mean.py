@@ -3,7 +3,8 @@
 Λ = λI + nτΣ_z⁻¹ does not depend on the data, b = τΣ_z⁻¹Σz. Between neighbours the log-posterior changes by the linear
 b(m) = τ(z − z')ᵀΣ_z⁻¹m, ‖z − z'‖ ≤ 2: range 4Rτω on the ball, ω the largest eigenvalue of Σ_z⁻¹. On a segment of direction e,
 with x = eᵀΣ_z⁻¹e, it has slope at most γ = 2τ√(ωx), since ‖Σ_z⁻¹e‖² ≤ ωx, and the posterior curvature λ + nτx. With √x·t for t
-that is slope 2τ√ω and curvature λ/x + nτ on |t| ≤ √x·R, so x = ω is the worst. `cost.py` has the bound; it falls with n.
+that is slope 2τ√ω and curvature λ/x + nτ on |t| ≤ √x·R, so x = ω is the worst. `cost.py` has the bound, which falls
+with n, and `few_people_mean.py` what few people cannot reach of it.
 """
 
 import math
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
 from app.core.kinds.regression.cost import draw_cost, tilted_bound
+from app.core.kinds.regression.few_people_mean import ball_bound, line_bound
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
@@ -53,7 +55,15 @@ class MeanBall:
         return 2 * self._temperature * self._largest
 
     def _divergence(self, order: float) -> float:
-        return tilted_bound(order, self.lipschitz, self.lowest, self._model.radius)
+        R, people, slope = self._model.radius, self._people, self.lipschitz
+        lowest = self._model.precision + people * self._temperature * self._smallest / SPARE
+        bounds = [
+            tilted_bound(order, slope, self.lowest, R),
+            ball_bound(order, slope, (lowest, self.lowest), (R, self._model.dimension), people),
+        ]
+        if self._model.dimension == 1:
+            bounds.append(line_bound(order, slope, lowest, R, people))
+        return min(bounds)
 
     def draw_cost(self) -> Cost:
         return draw_cost(tuple(self._divergence(order) for order in ORDERS), self.bounds)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.regression.ball.ball_posterior import PRECISE, SAMPLER_LAW, BallPosterior, PublicBounds
-from app.core.kinds.regression.cost import curvature_bound, draw_cost
+from app.core.kinds.regression.cost import draw_cost, regression_divergences
 from app.core.kinds.regression.model import LinearModel
-from app.core.kinds.regression.needle_bound import divergence_bounds, loss_range
+from app.core.kinds.regression.needle_bound import loss_range
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.core.statistics.moments import LATTICE, ExactMoments
 from app.errors import InvalidModel
@@ -48,11 +48,10 @@ class RegressionBall:
 
     def _divergences(self) -> tuple[float, ...]:
         """KL, then D_α at every order."""
-        model, taken, orders = self._model, self._unit_rows * self._strength, (1.0, *ORDERS)
-        found = divergence_bounds(orders, taken, model.precision, model.radius, model.dimension)
-        steepest = taken * (2 + model.radius)
-        curved = (curvature_bound(order, steepest, model.precision, taken) for order in orders)
-        return tuple(map(min, found, curved))
+        model, orders = self._model, (1.0, *ORDERS)
+        return regression_divergences(
+            orders, self._strength, self._rows, self._unit_rows, model.precision, model.radius, model.dimension
+        )
 
     def draw_cost(self) -> Cost:
         return draw_cost(self._divergences()[1:], self.bounds)
