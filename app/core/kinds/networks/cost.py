@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import block_terms, family_figures, range_terms
+from app.core.kinds.networks.blocks.block_cost import family_figures, range_terms
 from app.core.kinds.networks.blocks.block_grid import BlockShape
 from app.core.kinds.networks.blocks.block_terms import (
     CURVE,
@@ -34,6 +34,7 @@ from app.core.kinds.networks.blocks.block_terms import (
     moves,
     range_figures,
 )
+from app.core.kinds.networks.blocks.drawn_cost import block_terms
 from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.one_row import NodeTerms, node_terms

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import block_terms, counts_before
+from app.core.kinds.networks.blocks.block_cost import certified_terms, counts_before
 from app.core.kinds.networks.blocks.block_grid import BlockGrid, BlockShape, block_grid
 from app.core.kinds.networks.blocks.block_terms import DISTANCE, BlockTerms, Direction, moves
 from app.core.kinds.networks.blocks.mixed_pure import largest_fall
@@ -37,7 +37,7 @@ def gap_terms(shape: BlockShape) -> BlockTerms:
     if every_pair_is_visited(shape):
         return visited_terms(shape, gap_figures, mixed=False)
     grid = block_grid(shape)
-    apart, falls = block_terms(shape), _falls(grid, shape)
+    apart, falls = certified_terms(shape), _falls(grid, shape)
     gaps = [
         min(falls[d] + falls[-d[0], -d[1]], 2 * float(apart.of(d)[DISTANCE])) * (1 + _RELATIVE)
         for d in moves(shape.unit_rows)
