@@ -36,6 +36,8 @@ from app.core.kinds.networks.blocks.block_terms import (
 )
 from app.core.kinds.networks.blocks.drawn_cost import block_terms
 from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
+from app.core.kinds.networks.grouped_totals import ROWS_MAX as GROUPED_ROWS_MAX
+from app.core.kinds.networks.grouped_totals import grouped_factors, sole_parents
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.one_row import NodeTerms, node_terms
 from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX, PlacedTerms, placed_rows
@@ -75,13 +77,19 @@ class RecordCost:
 def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> RecordCost:
     """Cached by the public numbers it is a function of. Without the slack of a sampler."""
     rows = people * unit_rows
-    known = terms_of_shapes(detailed_shapes(model, people, unit_rows, temperature))
+    told = grouped_shapes(model, rows, unit_rows, temperature)
+    known = terms_of_shapes(
+        detailed_shapes(model, people, unit_rows, temperature), lambda shape: block_terms(shape, shape in told)
+    )
     terms: Sequence[Terms]
     if unit_rows > UNIT_ROWS_PLACED_MAX:
         terms = [_ranged_node(model, i, people, unit_rows, temperature) for i in range(len(model.network.nodes))]
     else:
         terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__)
     figures, single, exact = largest_figures(model, terms)
+    grouped = grouped_factors(model, terms, rows)
+    if grouped is not None:
+        figures = np.minimum(figures, joint_maximum(grouped).values * (1 + _ROUNDING))
     return RecordCost(
         cost=Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())),
         attribute=Cost(float(single[PURE]), tuple(single[CURVE].tolist())),
@@ -182,6 +190,13 @@ def terms_of_shapes(
     return {
         shape: certified_by(shape) if place < certified else range_terms(shape) for place, shape in enumerate(shapes)
     }
+
+
+def grouped_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> set[BlockShape]:
+    """Those of which figures by the total of counts are of use."""
+    if unit_rows > 1 or rows > GROUPED_ROWS_MAX:
+        return set()
+    return {node_shapes(model, i, rows, unit_rows, temperature)[0] for i in sole_parents(model)}
 
 
 def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:

@@ -9,7 +9,7 @@ rows and enter another that does too. R, A and C are the largest sums of a row r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,15 @@ class NodeTerms:
     inside: Array | None = None
     """Where counts are few: [t, column] of a row removed from a configuration of just t, and added to one; and, of a node
     without parents, [side of the first split that is left, observations on it, column], and changes within a side."""
+    groups: "GroupedRows | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """Where counts are many: [group of the configuration's total, column] of a row removed and of one added."""
+
+    leaving: Array
+    entering: Array
 
 
 def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
@@ -57,6 +66,15 @@ def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTer
         inside = (below(changed, at, side) for side in _SIDES)
         changed[at] = np.maximum.reduce([*swaps, *inside])
     terms = NodeTerms(moved=both[0], moved_changed=remove[0] + add[0], changed=changed[0])
+    first, below_first = blocks[0], [(below(remove, 0, side), below(add, 0, side)) for side in _SIDES]
+    if first.by_group is not None:
+        lost, gained = ([first.by_group[:, DIRECTIONS.index(d)] for d in kind] for kind in (REMOVE, ADD))
+        leaving = np.maximum(*(lost[side] + below_first[side][0] for side in _SIDES))
+        entering = np.maximum(*(gained[side] + below_first[side][1] for side in _SIDES))
+        terms = replace(terms, groups=GroupedRows(leaving, entering))
+    if first.by_successes is not None and len(splits) == 1:
+        swaps = [first.by_successes[:, DIRECTIONS.index(d)] for d in SWAP]
+        terms = replace(terms, swapped=np.stack([swaps[0], swaps[1][::-1]]))
     pairs = [block.by_pair for block in blocks if block.by_pair is not None]
     return _fitting(splits, pairs, blocks[0].every_row, terms) if len(pairs) == len(blocks) else terms
 

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -29,14 +30,15 @@ Array = NDArray[np.float64]
 FULL_WORK_MAX = 80_000
 """Tables times points up to which every pair of a block that every row falls in is visited."""
 _CHUNK = 40_000
+_PARTS = (1 / 2, 3 / 8, 1 / 4, 1 / 6, 1 / 10, 1 / 18, 1 / 36)
 _RELATIVE = 1e-9
 
 
 @lru_cache(maxsize=1024)
-def block_terms(shape: BlockShape) -> BlockTerms:
-    """Every pair of tables as drawn where they are few, else what is certified for all counts."""
+def block_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
+    """Every pair of tables as drawn where they are few, else what is certified for all counts, `grouped` by their total."""
     if not every_pair_is_visited(shape):
-        return searched_terms(shape)
+        return searched_terms(shape, grouped)
     found = visited_terms(shape, drawn_figures)
     grid = block_grid(shape)
     reach = np.array([float(np.ptp(grid.change(d))) * (1 + _RELATIVE) for d in moves(shape.unit_rows)])
@@ -46,28 +48,38 @@ def block_terms(shape: BlockShape) -> BlockTerms:
     return found
 
 
-def searched_terms(shape: BlockShape) -> BlockTerms:
+def searched_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
     grid = block_grid(shape)
     directions = moves(shape.unit_rows)
     asked, mirrored = up_to_mirror(shape, directions)
     order = [asked.index(mirrored.get(d, d)) for d in directions]
     exact = shape.full and shape.unit_rows == 1 and (shape.rows + 1) * grid.size <= FULL_WORK_MAX
     if exact:
-        suprema = _swapped(grid, shape, asked)
+        found = _swapped(grid, shape, asked)
     elif shape.full:
-        suprema = _family_suprema(shape, asked)
+        found = _family_suprema(shape, asked)
     else:
-        suprema = _searched(grid, shape, asked)
-    rows = np.stack([figures_of(grid, shape, d, suprema[i]) for i, d in enumerate(asked)])[order]
-    reach = rows[:, RANGE]
-    rows[:, DISTANCE] = np.tanh(reach / 4)
+        found = _searched(grid, shape, asked, total_groups(shape.rows) if grouped else None)
+    rows = np.stack([[figures_of(grid, shape, d, each) for each in found[i]] for i, d in enumerate(asked)])[order]
+    rows[..., DISTANCE] = np.tanh(rows[..., RANGE] / 4)
     if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
-    return BlockTerms(rows, exact, grid.size, shape.unit_rows, None, shape.full)
+    told = np.swapaxes(rows, 0, 1) if rows.shape[1] > 1 else None
+    terms = BlockTerms(rows.max(axis=1), exact, grid.size, shape.unit_rows, None, shape.full)
+    return replace(terms, **({"by_successes": told} if shape.full else {"by_group": told}))
 
 
-def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> Array:
-    """A row [KL, D_α …, D_∞] for every move."""
+def total_groups(rows: int) -> NDArray[np.int64]:
+    """The last total of each group, finer towards nothing and towards all rows; t and `rows` − t lie in groups that mirror
+    each other."""
+    low = np.array([int((rows - 1) * part) for part in _PARTS], dtype=np.int64)
+    return np.unique([*low, *(rows - 1 - low), rows])
+
+
+def _searched(
+    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None
+) -> Array:
+    """[move, group, figure]."""
     prior = min(shape.alpha, shape.beta)
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)
     axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
@@ -81,22 +93,21 @@ def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) ->
         tops = path_bounds(ceilings, axes.index(axis), boxes, d) * times**2
         counts, b = counts_before(grid, shape, d), grid.change(d)
         scale = 1 / shape.temperature
-        suprema.append(drawn_suprema(grid, counts, b, UNIFORM_SHARE, scale, boxes.astype(np.int64), tops))
+        suprema.append(drawn_suprema(grid, counts, b, UNIFORM_SHARE, scale, boxes.astype(np.int64), tops, ends))
     return np.stack(suprema)
 
 
 def _swapped(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> Array:
-    """Every row is an observation and one is swapped: s successes, 0 ≤ s ≤ n, and one more."""
+    """[move, successes before, figure]: every row is an observation and one is swapped."""
     s = np.arange(shape.rows + 1, dtype=np.float64)
     drawn = (1 - UNIFORM_SHARE) * tables(grid, s, shape.rows - s) + UNIFORM_SHARE / grid.size
-    suprema = np.zeros((len(asked), PURE + 1))
+    suprema = np.zeros((len(asked), shape.rows + 1, PURE + 1))
     for i, d in enumerate(asked):
         if d not in SWAP:
             continue
-        before, after = (drawn[:-1], drawn[1:]) if d[0] > 0 else (drawn[1:], drawn[:-1])
-        for part in np.array_split(np.arange(shape.rows), max(1, shape.rows * grid.size // _CHUNK)):
-            found = drawn_figures(before[part], after[part])[:, : PURE + 1].max(axis=0)
-            suprema[i] = np.maximum(suprema[i], found)
+        from_ = np.arange(shape.rows) + (d[0] < 0)
+        for part in np.array_split(from_, max(1, shape.rows * grid.size // _CHUNK)):
+            suprema[i, part] = drawn_figures(drawn[part], drawn[part + d[0]])[:, : PURE + 1]
     return suprema
 
 
@@ -105,4 +116,4 @@ def _family_suprema(shape: BlockShape, asked: Sequence[Direction]) -> Array:
     row = np.empty(PURE + 1)
     row[KL], row[CURVE], row[PURE] = family.kl_sup, family.drawn.curve, family.drawn.pure
     possible = np.array([d in SWAP or shape.unit_rows > 1 for d in asked])[:, None]
-    return np.where(possible, row, 0.0)
+    return np.where(possible, row, 0.0)[:, None]

@@ -33,7 +33,10 @@ CLOSE = 1.01
 WORK_MAX = 700_000
 """Rectangles times points of the grid."""
 _BATCH = 200_000
+_ROUND = 20_000
 _TRIED = 6
+_NEW, _SEEN, _CLOSED = 0, 1, 2
+_WORTH, _WITHIN = 0.5, 1.04
 _BINS = 256
 _ROUNDING = 2.0**-49
 _FIGURES = PURE + 1
@@ -46,14 +49,23 @@ _PLACES = np.searchsorted(_POWERS, _WORKED_OUT)
 
 
 def drawn_suprema(
-    grid: BlockGrid, counts: Counts, b: Array, share: float, scale: float, boxes: Box, tops: Array
+    grid: BlockGrid,
+    counts: Counts,
+    b: Array,
+    share: float,
+    scale: float,
+    boxes: Box,
+    tops: Array,
+    ends: NDArray[np.int64] | None = None,
 ) -> Array:
-    """[KL, D_α …, D_∞]. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before."""
+    """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
+    are of totals u + w, each up to one of `ends`; one group of all without."""
+    groups = np.array([np.iinfo(np.int64).max]) if ends is None else ends
     if not len(boxes):
-        return np.zeros(_FIGURES)
+        return np.zeros((len(groups), _FIGURES))
     pure = mixed_pure(grid, counts, b, share, scale)
     first = _convex(np.minimum(np.column_stack([tops, np.full(len(tops), pure)]), pure))
-    return _Search(grid, counts, b, share / grid.size / (1 - share)).supremum(boxes, first, scale)
+    return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
 
 
 @dataclass(slots=True)
@@ -65,8 +77,10 @@ class _Tables:
 
 
 class _Search:
-    def __init__(self, grid: BlockGrid, counts: Counts, b: Array, floor: float) -> None:
-        self._grid, self._counts, self._floor = grid, counts, floor
+    def __init__(
+        self, grid: BlockGrid, counts: Counts, b: Array, floor: float, ends: NDArray[np.int64]
+    ) -> None:
+        self._grid, self._counts, self._floor, self._ends = grid, counts, floor, ends
         self._b = b - b.min()
         self._tilt = np.exp(self._b)
         steps = np.diff(b)
@@ -78,27 +92,50 @@ class _Search:
         width = max(1, grid.size // _BINS)
         self._starts = np.arange(0, grid.size, width)
 
-    def supremum(self, boxes: Box, tops: Array, scale: float) -> Array:
-        best, work = np.zeros(_FIGURES), 0
-        if self._monotone:  # known closely enough
-            best[PURE] = tops[:, PURE].max()
-        seen = np.zeros(len(boxes), dtype=bool)
-        while len(boxes) and work < WORK_MAX:
-            excess = (tops / np.maximum(best, tops.max(axis=0) / 2)).max(axis=1)
-            chosen = np.argsort(-excess)[: max(_TRIED, _BATCH // self._grid.size)]
-            chosen = chosen[excess[chosen] > (CLOSE if best[KL] else 0)]
+    def suprema(self, boxes: Box, tops: Array, scale: float) -> Array:
+        """Always the rectangles first that stand highest above what their groups are known to reach."""
+        best, work = np.zeros((len(self._ends), _FIGURES)), 0
+        if self._monotone and len(best) == 1:  # known closely enough
+            best[:, PURE] = tops[:, PURE].max()
+        state = np.full(len(boxes), _NEW)
+        while work < WORK_MAX * (1 + (len(best) > 1)):
+            excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
+            chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
+            chosen = chosen[excess[chosen] > (CLOSE if len(best) == 1 else _WITHIN)]
             if not len(chosen):
                 break
-            parts, known = self._opened(boxes[chosen], tops[chosen], seen[chosen], scale)
+            parts, known = self._opened(boxes[chosen], tops[chosen], state[chosen] == _SEEN, scale)
             found = np.minimum(self.bounds(parts), known)
             single = (parts[:, 0] == parts[:, 1]) & (parts[:, 2] == parts[:, 3])
-            best = np.maximum(best, found[single].max(axis=0, initial=0.0))
-            best = np.maximum(best, self._inside(parts[~single], found[~single]))
-            boxes = np.concatenate([np.delete(boxes, chosen, axis=0), parts[~single]])
-            tops = np.concatenate([np.delete(tops, chosen, axis=0), found[~single]])
-            seen = np.concatenate([np.delete(seen, chosen), np.ones(int((~single).sum()), dtype=bool)])
-            work += (len(parts) + 2 * _TRIED) * self._grid.size
-        return np.maximum(best, tops.max(axis=0, initial=0.0))
+            self._reached(best, parts[single], found[single])
+            points = self._inside(parts[~single], found[~single])
+            self._reached(best, points, self.bounds(points))
+            boxes = np.concatenate([np.delete(boxes, chosen, axis=0), parts])
+            tops = np.concatenate([np.delete(tops, chosen, axis=0), found])
+            state = np.concatenate([np.delete(state, chosen), np.where(single, _CLOSED, _SEEN)])
+            work += (len(parts) + len(points)) * self._grid.size
+        first, last = self._groups(boxes)
+        held = [(first <= group) & (group <= last) for group in range(len(best))]
+        return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held])
+
+    def _groups(self, boxes: Box) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of the smallest and the largest total of every rectangle."""
+        last = len(self._ends) - 1
+        ends = (np.searchsorted(self._ends, boxes[:, i] + boxes[:, i + 2]) for i in (0, 1))
+        first, second = (np.minimum(found, last) for found in ends)
+        return first, second
+
+    def _excess(self, boxes: Box, tops: Array, best: Array) -> Array:
+        """How far bounds stand above what is reached in their groups, or above a part of what is reached in any."""
+        largest = np.where(best.max(axis=0) > 0, best.max(axis=0), tops.max(axis=0) / 2)
+        least = np.maximum(best, largest * (_WORTH if len(best) > 1 else 1.0))
+        if len(best) == 1:
+            return np.asarray((tops / least).max(axis=1))
+        return np.asarray((tops / np.minimum(*(least[group] for group in self._groups(boxes)))).max(axis=1))
+
+    def _reached(self, best: Array, points: Box, figures: Array) -> None:
+        if len(points):
+            np.maximum.at(best, self._groups(points)[0], figures)
 
     def _opened(self, boxes: Box, tops: Array, seen: NDArray[np.bool_], scale: float) -> tuple[Box, Array]:
         """Rectangles not yet looked at as they are, the others in parts, with what is known of them."""
@@ -107,13 +144,14 @@ class _Search:
         parts = np.concatenate([boxes[~seen], cut[held]])
         return parts, np.concatenate([tops[~seen], tops[seen][places[held]]])
 
-    def _inside(self, boxes: Box, tops: Array) -> Array:
-        """The largest figures at counts that do occur, in the middles and corners of the highest rectangles."""
-        highest = boxes[np.argsort(-(tops / tops.max(axis=0, initial=1e-300)).max(axis=1))[:_TRIED]] if len(boxes) else boxes
+    def _inside(self, boxes: Box, tops: Array) -> Box:
+        """Counts that do occur, in the middles and corners of the highest rectangles."""
+        if not len(boxes):
+            return boxes
+        highest = boxes[np.argsort(-(tops / tops.max(axis=0)).max(axis=1))[:_TRIED]]
         middle = np.stack([(highest[:, 0] + highest[:, 1]) // 2, (highest[:, 2] + highest[:, 3]) // 2], axis=1)
         points = np.unique(np.concatenate([middle, self._counts.nearest(highest)]), axis=0)
-        points = points[self._counts.hold(points)]
-        return np.asarray(self.bounds(np.repeat(points, 2, axis=1)).max(axis=0, initial=0.0))
+        return np.repeat(points[self._counts.hold(points)], 2, axis=1)
 
     def bounds(self, boxes: Box) -> Array:
         if not len(boxes):
