@@ -51,9 +51,11 @@ def block_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
 def searched_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
     grid = block_grid(shape)
     directions = moves(shape.unit_rows)
-    asked, mirrored = up_to_mirror(shape, directions)
-    order = [asked.index(mirrored.get(d, d)) for d in directions]
     exact = shape.full and shape.unit_rows == 1 and (shape.rows + 1) * grid.size <= FULL_WORK_MAX
+    asked, mirrored = up_to_mirror(shape, directions)
+    if exact:  # told by successes, which a mirror turns into failures
+        asked, mirrored = list(directions), {}
+    order = [asked.index(mirrored.get(d, d)) for d in directions]
     if exact:
         found = _swapped(grid, shape, asked)
     elif shape.full:
