@@ -36,6 +36,7 @@ from app.core.kinds.networks.blocks.block_terms import (
 )
 from app.core.kinds.networks.blocks.drawn_cost import block_terms
 from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
+from app.core.kinds.networks.enumerated import enumerated_figures
 from app.core.kinds.networks.grouped_totals import ROWS_MAX as GROUPED_ROWS_MAX
 from app.core.kinds.networks.grouped_totals import grouped_factors, sole_parents
 from app.core.kinds.networks.model import NetworkModel
@@ -90,6 +91,7 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
     grouped = grouped_factors(model, terms, rows)
     if grouped is not None:
         figures = np.minimum(figures, joint_maximum(grouped).values * (1 + _ROUNDING))
+    figures = lowered(figures, enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, temperature)))
     return RecordCost(
         cost=Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())),
         attribute=Cost(float(single[PURE]), tuple(single[CURVE].tolist())),
@@ -129,6 +131,15 @@ def largest_figures(model: NetworkModel, terms: Sequence[Terms]) -> tuple[Array,
     figures = np.maximum(largest.values, _uneven(terms))
     single = np.max([_one_attribute(model, i, terms) for i in range(len(terms))], axis=0)
     return figures * (1 + _ROUNDING), single * (1 + _ROUNDING), largest.exact
+
+
+def lowered(figures: Array, enumerated: Array | None) -> Array:
+    """By what all neighbours cost one by one, where that is known."""
+    if enumerated is None:
+        return figures
+    found = figures.copy()
+    found[: PURE + 1] = np.minimum(figures[: PURE + 1], enumerated * (1 + _ROUNDING))
+    return found
 
 
 def _uneven(terms: Sequence[Terms]) -> Array:

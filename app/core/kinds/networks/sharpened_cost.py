@@ -19,8 +19,11 @@ from app.core.kinds.networks.cost import (
     all_node_terms,
     block_shapes,
     largest_figures,
+    lowered,
+    node_shapes,
     terms_of_shapes,
 )
+from app.core.kinds.networks.enumerated import enumerated_figures
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
 from app.core.privacy.cost import Cost
@@ -42,6 +45,9 @@ def sharpened_cost(model: NetworkModel, people: int, unit_rows: int, gain: float
     if exact:
         terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain))
         figures = np.minimum(ranged, largest_figures(model, terms)[0])
+    rows = people * unit_rows
+    found = enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, 1.0), gain)
+    figures = lowered(figures, found)
     return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), exact)
 
 
