@@ -1,9 +1,9 @@
 """Exact costs of a yes/no root with yes/no children, as drawn, for more people than datasets can be listed for. Shares no formula
 and no code with `app/core/kinds/networks` but the positions of the public points.
 
-Others hold x rows at the root's one level and m − x at its other. A person's rows, a₀ + a₁ of them before and b₀ + b₁ after, move the
-root's counts; in each configuration the children's counts of the others are any that add up to its rows, whatever those in the
-other and those of other children. So for every x, m and (a, b) the largest sum is the sum of the largest.
+Others hold x rows at the root's one level and m − x at its other. A person's rows, a₀ + a₁ of them before and b₀ + b₁ after, move
+the root's counts; in each configuration the children's counts of the others are any that add up to its rows, whatever those in
+the other and those of other children. So for every x, m and (a, b) the largest sum is the sum of the largest.
 """
 
 import itertools
@@ -60,10 +60,10 @@ def star_suprema(star: Star, orders: Sequence[float]) -> Array:
     most = star.unit_rows * (star.people - 1)
     inside = _configuration(star, most, orders)
     held = range(star.people - 1, most + 1)
-    x, m = (np.array(side, dtype=np.float64) for side in zip(*((x, m) for m in held for x in range(m + 1)), strict=True))
-    sizes = [
-        (a, size - a) for size in range(1, star.unit_rows + 1) for a in range(size + 1)
-    ]
+    x, m = (
+        np.array(side, dtype=np.float64) for side in zip(*((x, m) for m in held for x in range(m + 1)), strict=True)
+    )
+    sizes = [(a, size - a) for size in range(1, star.unit_rows + 1) for a in range(size + 1)]
     tables = {at: star.root(x + at[0], m - x + at[1]) for at in sizes}
     best = np.zeros(len(orders) + 2)
     left, right = x.astype(np.int64), (m - x).astype(np.int64)
@@ -79,11 +79,7 @@ def _configuration(star: Star, most: int, orders: Sequence[float]) -> dict[tuple
     pairs = [(s, t - s) for t in range(most + 1) for s in range(t + 1)]
     s, f = (np.array(side, dtype=np.float64) for side in zip(*pairs, strict=True))
     totals = (s + f).astype(np.int64)
-    known = {
-        (a, b): star.child(s + a, f + b)
-        for a in range(star.unit_rows + 1)
-        for b in range(star.unit_rows + 1 - a)
-    }
+    known = {(a, b): star.child(s + a, f + b) for a in range(star.unit_rows + 1) for b in range(star.unit_rows + 1 - a)}
     found = {}
     for rows, new in itertools.product(range(star.unit_rows + 1), repeat=2):
         largest = np.zeros((most + 1, len(orders) + 2))

@@ -25,15 +25,21 @@ Whole = NDArray[np.int64]
 Shapes = Callable[[int], list[BlockShape]]
 """Of every split of a node."""
 
-RECORDS_MAX = 16
-WORK_MAX = 1_500_000
-"""Pairs of datasets times blocks; and pairs of tables times points."""
+RECORDS_MAX, ROWS_MAX = 16, 60
+WORK_MAX = 250_000
+"""Pairs of datasets times blocks up to which they are visited; for `map`'s score, which gains most, `SHARPENED` times that."""
+SHARPENED = 6
+TABLES_WORK_MAX = 1_500_000
+"""Pairs of tables times points."""
 _CHUNK = 100_000
+_SUMS = 2_000_000
 
 
-def few_neighbours(model: NetworkModel, people: int, unit_rows: int) -> bool:
+def few_neighbours(model: NetworkModel, people: int, unit_rows: int, work_max: int) -> bool:
     """Whether all pairs can be visited, from public sizes alone."""
     network = model.network
+    if people * unit_rows > ROWS_MAX:
+        return False
     records = 1
     for node in network.nodes:
         records *= len(node.levels)
@@ -42,32 +48,40 @@ def few_neighbours(model: NetworkModel, people: int, unit_rows: int) -> bool:
     blocks = sum(network.configurations(i) * len(model.node_splits(i)) for i in range(len(network.nodes)))
     persons = sum(_multisets(records, size) for size in range(1, unit_rows + 1))
     others = sum(_multisets(records, size) for size in range(people - 1, unit_rows * (people - 1) + 1))
-    return persons**2 * others * blocks <= WORK_MAX
+    return persons**2 * others * blocks <= work_max
 
 
 def enumerated_figures(
     model: NetworkModel, people: int, unit_rows: int, shapes: Shapes, gain: float | None = None
 ) -> Array | None:
     """[KL, D_α …, D_∞] of the posterior as drawn, or of `map`'s score with that gain; None where pairs are too many."""
-    if not few_neighbours(model, people, unit_rows):
+    if not few_neighbours(model, people, unit_rows, WORK_MAX if gain is None else WORK_MAX * SHARPENED):
         return None
     others, persons = _datasets(model, people, unit_rows)
     old, new = (side.ravel() for side in np.indices((len(persons), len(persons))))
     old, new = old[old != new], new[old != new]
-    total: Array = np.zeros((len(others) * len(old), PURE + 1))
-    at = 0
-    for i in range(len(model.network.nodes)):
-        own = shapes(i)
-        for _ in range(model.network.configurations(i)):
-            for shape in own:
-                before = others[:, None, at] + persons[None, old, at]
-                after = others[:, None, at] + persons[None, new, at]
-                found = _between(shape, before.reshape(-1, 2), after.reshape(-1, 2), gain)
-                if found is None:
-                    return None
-                total += found
-                at += 1
-    return np.asarray(total.max(axis=0, initial=0.0))
+    blocks = [
+        shape
+        for i in range(len(model.network.nodes))
+        for _ in range(model.network.configurations(i))
+        for shape in shapes(i)
+    ]
+    if any(_kinds(shape, others[:, at], persons[:, at]) > TABLES_WORK_MAX for at, shape in enumerate(blocks)):
+        return None
+    best: Array = np.zeros(PURE + 1)
+    for part in np.array_split(others, max(1, len(others) * len(old) * PURE // _SUMS)):
+        total = np.zeros((len(part) * len(old), PURE + 1))
+        for at, shape in enumerate(blocks):
+            before, after = (part[:, None, at] + persons[None, side, at] for side in (old, new))
+            total += _between(shape, before.reshape(-1, 2), after.reshape(-1, 2), gain)
+        best = np.maximum(best, total.max(axis=0, initial=0.0))
+    return best
+
+
+def _kinds(shape: BlockShape, others: Whole, persons: Whole) -> int:
+    """At most so many pairs of tables times points."""
+    held, own = len(np.unique(others, axis=0)), len(np.unique(persons, axis=0))
+    return held * own * (own - 1) * block_grid(shape).size
 
 
 def _multisets(kinds: int, size: int) -> int:
@@ -110,18 +124,15 @@ def _totals(records: Whole, least: int, most: int) -> Whole:
     return np.unique(np.stack(sets), axis=0)
 
 
-def _between(shape: BlockShape, before: Whole, after: Whole, gain: float | None) -> Array | None:
+def _between(shape: BlockShape, before: Whole, after: Whole, gain: float | None) -> Array:
     """Figures of every pair of counts, each kind of pair worked out once."""
     size = shape.rows + 1
     codes = ((before[:, 0] * size + before[:, 1]) * size + after[:, 0]) * size + after[:, 1]
     kinds, where = np.unique(codes, return_inverse=True)
     pairs = np.stack(np.unravel_index(kinds, (size,) * 4), axis=1)
-    moved = (pairs[:, :2] != pairs[:, 2:]).any(axis=1)
-    grid = block_grid(shape)
-    if int(moved.sum()) * grid.size > WORK_MAX:
-        return None
+    moved = np.flatnonzero((pairs[:, :2] != pairs[:, 2:]).any(axis=1))
     figures = np.zeros((len(pairs), PURE + 1))
-    for part in np.array_split(np.flatnonzero(moved), max(1, int(moved.sum()) * grid.size // _CHUNK)):
+    for part in np.array_split(moved, max(1, len(moved) * block_grid(shape).size // _CHUNK)):
         if len(part):
             p, q = (_drawn(shape, pairs[part, side : side + 2], gain) for side in (0, 2))
             figures[part] = drawn_figures(p, q)[:, : PURE + 1]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.drawn_cost import total_groups
 from app.core.kinds.networks.blocks.joint_maximum import Factor
+from app.core.kinds.networks.factors import changed_or_not
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.one_row import NodeTerms
 
@@ -56,14 +57,7 @@ def _factor(
 ) -> Factor:
     """Axes as in `cost.py`; the value of a grouped variable is 1 + 2·group + side, and a row leaves that side."""
     variables = tuple(sorted((i, *model.network.parents(i))))
-    mine = variables.index(i)
-    changed, moved, moved_changed = terms[i].changed, terms[i].moved, terms[i].moved_changed
-    table = np.empty((2,) * len(variables) + changed.shape)
-    np.moveaxis(table, mine, 0)[0], np.moveaxis(table, mine, 0)[1] = moved, moved_changed
-    still = np.zeros(len(variables), dtype=int)
-    table[tuple(still)] = 0.0
-    still[mine] = 1
-    table[tuple(still)] = changed
+    table = changed_or_not(len(variables), variables.index(i), terms[i])
     for axis, variable in enumerate(variables):
         values = np.minimum(np.arange(1 + count.get(variable, 1)), 1)
         table = np.take(table, values, axis=axis)

@@ -117,9 +117,7 @@ def _supremum(
 def reachable(starts: Array, d: Direction, n: int) -> Array:
     """Rectangles with counts that may stand before the move d."""
     nearest = np.maximum(starts[:, [0, 2]], np.maximum(0, -np.array(d)))
-    return np.asarray(
-        starts[(nearest <= starts[:, [1, 3]]).all(axis=1) & (nearest.sum(axis=1) + max(0, sum(d)) <= n)]
-    )
+    return np.asarray(starts[(nearest <= starts[:, [1, 3]]).all(axis=1) & (nearest.sum(axis=1) + max(0, sum(d)) <= n)])
 
 
 def _members(start: Array) -> tuple[Array, Array]:

@@ -8,7 +8,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -18,7 +17,17 @@ from numpy.typing import NDArray
 from app.core.kinds.networks.blocks.block_cost import counts_before, family_cost, figures_of, up_to_mirror
 from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid, tables
 from app.core.kinds.networks.blocks.block_suprema import groups, path_bounds, primitive, reachable
-from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE, RANGE, SWAP, BlockTerms, Direction, moves
+from app.core.kinds.networks.blocks.block_terms import (
+    CURVE,
+    DISTANCE,
+    KL,
+    PURE,
+    RANGE,
+    SWAP,
+    BlockTerms,
+    Direction,
+    moves,
+)
 from app.core.kinds.networks.blocks.curvature import VarianceMap, plane_edges
 from app.core.kinds.networks.blocks.mixed_curve import drawn_suprema
 from app.core.kinds.networks.blocks.visited import drawn_figures, every_pair_is_visited, visited_terms
@@ -67,8 +76,17 @@ def searched_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
     if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
     told = np.swapaxes(rows, 0, 1) if rows.shape[1] > 1 else None
-    terms = BlockTerms(rows.max(axis=1), exact, grid.size, shape.unit_rows, None, shape.full)
-    return replace(terms, **({"by_successes": told} if shape.full else {"by_group": told}))
+    by_group, by_successes = (None, told) if shape.full else (told, None)
+    whole = rows.max(axis=1)
+    return BlockTerms(
+        whole,
+        exact,
+        grid.size,
+        shape.unit_rows,
+        every_row=shape.full,
+        by_group=by_group,
+        by_successes=by_successes,
+    )
 
 
 def total_groups(rows: int) -> NDArray[np.int64]:
@@ -78,9 +96,7 @@ def total_groups(rows: int) -> NDArray[np.int64]:
     return np.unique([*low, *(rows - 1 - low), rows])
 
 
-def _searched(
-    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None
-) -> Array:
+def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None) -> Array:
     """[move, group, figure]."""
     prior = min(shape.alpha, shape.beta)
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)

@@ -18,6 +18,7 @@ single pair of counts `mixed` is an equality. Many points of a grid are joined i
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,10 @@ _ROUNDING = 2.0**-49
 _FIGURES = PURE + 1
 _ORDERS = np.array(ORDERS)
 _POWERS = _ORDERS - 1
-_WORKED_OUT = np.array([
+POWERS_WORKED_OUT = np.array([
     0.25, 0.5, 1, 2, 3, 5, 7, 11, 15, 23, 31, 47, 63, 95, 127, 191, 255, 383, 511,
 ])  # fmt: skip
-_PLACES = np.searchsorted(_POWERS, _WORKED_OUT)
+PLACES = np.searchsorted(_POWERS, POWERS_WORKED_OUT)
 
 
 def drawn_suprema(
@@ -64,7 +65,7 @@ def drawn_suprema(
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES))
     pure = mixed_pure(grid, counts, b, share, scale)
-    first = _convex(np.minimum(np.column_stack([tops, np.full(len(tops), pure)]), pure))
+    first = convex_figures(np.minimum(np.column_stack([tops, np.full(len(tops), pure)]), pure))
     return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
 
 
@@ -77,9 +78,7 @@ class _Tables:
 
 
 class _Search:
-    def __init__(
-        self, grid: BlockGrid, counts: Counts, b: Array, floor: float, ends: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, grid: BlockGrid, counts: Counts, b: Array, floor: float, ends: NDArray[np.int64]) -> None:
         self._grid, self._counts, self._floor, self._ends = grid, counts, floor, ends
         self._b = b - b.min()
         self._tilt = np.exp(self._b)
@@ -185,7 +184,7 @@ class _Search:
         least = at.log_p[where].min(axis=1) - 2 * error[:, None]
         figures = self._mixed(most, least, largest * (1 + 4 * error))
         figures[:, :PURE] = np.minimum(figures[:, :PURE], posterior.max(axis=1))
-        return _convex(figures)
+        return convex_figures(figures)
 
     def _mixed(self, most: Array, least: Array, largest: Array) -> Array:
         """From bounds of log p and of Λ − min b."""
@@ -203,7 +202,7 @@ class _Search:
         figures[:, KL] = np.maximum((weight * loss).sum(axis=1), 0.0)
         top = np.maximum(loss.max(axis=1), 0.0)
         scaled = loss - top[:, None]
-        for power, place in zip(_WORKED_OUT, _PLACES, strict=True):
+        for power, place in zip(POWERS_WORKED_OUT, PLACES, strict=True):
             unit = np.exp(-power * top)
             total = (weight * (np.exp(power * scaled) - unit[:, None])).sum(axis=1) + unit
             figures[:, 1 + place] = top + np.log(np.maximum(total, unit)) / power
@@ -217,15 +216,15 @@ class _Search:
         return _Tables(log - total, (top + total)[:, 0])
 
 
-def _convex(figures: Array) -> Array:
-    """What F(1) = 0, convexity and a slope of at most D_∞ leave of bounds of F."""
+def convex_figures(figures: Array, worked_out: NDArray[np.int64] = PLACES) -> Array:
+    """What F(1) = 0, convexity and a slope of at most D_∞ leave of bounds of F, known at the orders in those places."""
     pure = figures[:, PURE]
     powers = np.concatenate([np.zeros((len(figures), 1)), figures[:, 1:PURE] * _POWERS], axis=1)
     places = np.append(0.0, _POWERS)
     for i in range(1, len(places)):
         powers[:, i] = np.minimum(powers[:, i], powers[:, i - 1] + (places[i] - places[i - 1]) * pure)
-    known = np.concatenate([[0], 1 + _PLACES])
-    for low, high in zip(known[:-1], known[1:], strict=True):
+    known = np.concatenate([[0], 1 + worked_out])
+    for low, high in pairwise(known):
         between = np.arange(low + 1, high)
         part = (places[between] - places[low]) / (places[high] - places[low])
         chord = powers[:, [low]] * (1 - part) + powers[:, [high]] * part
