@@ -17,6 +17,7 @@ and of what convexity of F(α) = (α−1)·D_α, F(1) = 0 and F' ≤ D_∞ leave
 single pair of counts `mixed` is an equality. Many points of a grid are joined in bins: masses add, the largest ℓ⁺ stands.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,14 +33,17 @@ Array = NDArray[np.float64]
 
 CLOSE = 1.01
 WORK_MAX = 700_000
+GROUPED_WORK_MAX = 150_000
 """Rectangles times points of the grid."""
 _BATCH = 200_000
 _ROUND = 20_000
 _TRIED = 6
 _NEW, _SEEN, _CLOSED = 0, 1, 2
 _WORTH, _WITHIN = 0.5, 1.04
-_BINS = 256
+_BINS = 160
 _ROUNDING = 2.0**-49
+_LEAST = 1e-40
+"""Smaller powers are nothing: 10⁻⁴⁰ against a sum of at least γ/K."""
 _FIGURES = PURE + 1
 _ORDERS = np.array(ORDERS)
 _POWERS = _ORDERS - 1
@@ -88,7 +92,7 @@ class _Search:
         self._posterior = Divergences(b)
         self._size = float(np.abs(counts.rising).max() + np.abs(counts.falling).max())
         self._prior = float(np.abs(grid.log_prior).max())
-        width = max(1, grid.size // _BINS)
+        width = -(-grid.size // _BINS)
         self._starts = np.arange(0, grid.size, width)
 
     def suprema(self, boxes: Box, tops: Array, scale: float) -> Array:
@@ -97,7 +101,7 @@ class _Search:
         if self._monotone and len(best) == 1:  # known closely enough
             best[:, PURE] = tops[:, PURE].max()
         state = np.full(len(boxes), _NEW)
-        while work < WORK_MAX * (1 + (len(best) > 1)):
+        while work < (WORK_MAX if len(best) == 1 else GROUPED_WORK_MAX):
             excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
             chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
             chosen = chosen[excess[chosen] > (CLOSE if len(best) == 1 else _WITHIN)]
@@ -201,11 +205,11 @@ class _Search:
         figures[:, PURE] = loss.max(axis=1)
         figures[:, KL] = np.maximum((weight * loss).sum(axis=1), 0.0)
         top = np.maximum(loss.max(axis=1), 0.0)
-        scaled = loss - top[:, None]
-        for power, place in zip(POWERS_WORKED_OUT, PLACES, strict=True):
-            unit = np.exp(-power * top)
-            total = (weight * (np.exp(power * scaled) - unit[:, None])).sum(axis=1) + unit
-            figures[:, 1 + place] = top + np.log(np.maximum(total, unit)) / power
+        unit, whole = -top, weight.sum(axis=1) - 1
+        sums = power_sums(weight, np.exp(loss - top[:, None]), POWERS_WORKED_OUT.tolist())
+        for power, place, total in zip(POWERS_WORKED_OUT, PLACES, sums, strict=True):
+            least = np.exp(power * unit)
+            figures[:, 1 + place] = top + np.log(np.maximum(total - least * whole, least)) / power
         return figures
 
     def _tables(self, points: Array) -> _Tables:
@@ -214,6 +218,19 @@ class _Search:
         log = np.maximum(log - top, LOWEST)
         total = np.log(np.exp(log).sum(axis=1, keepdims=True))
         return _Tables(log - total, (top + total)[:, 0])
+
+
+def power_sums(weight: Array, ratio: Array, powers: Sequence[float]) -> list[Array]:
+    """Σ weight·ratioᵗ for every row and power t, ratios at most 1: powers that are sums of two that went before."""
+    known: dict[float, Array] = {1.0: ratio, 0.5: np.sqrt(ratio)}
+    known[0.25] = np.sqrt(known[0.5])
+    between = {float(2**i) for i in range(1, 16) if 2**i < max(powers)}
+    for power in sorted({*between, *powers} - known.keys()):
+        part = max(other for other in known if power - other in known)
+        made = known[part] * known[power - part]
+        made[made < _LEAST] = 0.0
+        known[power] = made
+    return [np.einsum("ij,ij->i", weight, known[power]) for power in powers]
 
 
 def convex_figures(figures: Array, worked_out: NDArray[np.int64] = PLACES) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_terms import COLUMNS, KL, PURE, RANGE
-from app.core.kinds.networks.blocks.mixed_curve import convex_figures
+from app.core.kinds.networks.blocks.mixed_curve import convex_figures, power_sums
 from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]
@@ -18,9 +18,6 @@ _POWERS = (
     1023, 2047, 4095, 8191, 16383, 32767, 65535,
 )  # fmt: skip
 _PLACES = np.searchsorted(np.array(ORDERS) - 1, _POWERS)
-_BETWEEN = (8.0, 16.0, 32.0, 64.0, 128.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0)
-_LEAST = 1e-40
-"""Smaller powers are nothing: 10⁻⁴⁰ against a sum of at least γ/K."""
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-14
 _CHUNK = 200_000
 
@@ -38,7 +35,7 @@ def _figures(p: Array, q: Array) -> Array:
     rows = np.full((len(p), PURE + 1), np.inf)
     rows[:, KL] = np.maximum(np.einsum("ij,ij->i", p, np.log(ratio)), 0.0) + _ABSOLUTE
     rows[:, PURE] = pure * (1 + _RELATIVE) + _ABSOLUTE
-    for power, place, total in zip(_POWERS, _PLACES, _sums(p, ratio / most), strict=True):
+    for power, place, total in zip(_POWERS, _PLACES, power_sums(p, ratio / most, _POWERS), strict=True):
         rows[:, 1 + place] = np.maximum(pure + np.log(total) / power, 0.0) * (1 + _RELATIVE) + _ABSOLUTE * (
             1 + 1 / power
         )
@@ -47,14 +44,3 @@ def _figures(p: Array, q: Array) -> Array:
     figures[:, : PURE + 1] = np.minimum(rows, rows[:, [PURE]])
     figures[:, RANGE] = figures[:, PURE]
     return figures
-
-
-def _sums(p: Array, ratio: Array) -> list[Array]:
-    known: dict[float, Array] = {1.0: ratio, 0.5: np.sqrt(ratio)}
-    known[0.25] = np.sqrt(known[0.5])
-    for power in sorted({*_BETWEEN, *_POWERS} - known.keys()):
-        part = max(other for other in known if power - other in known)
-        made = known[part] * known[power - part]
-        made[made < _LEAST] = 0.0
-        known[power] = made
-    return [np.einsum("ij,ij->i", p, known[power]) for power in _POWERS]
