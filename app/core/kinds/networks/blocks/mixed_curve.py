@@ -31,25 +31,23 @@ from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]
 
-CLOSE = 1.01
-WORK_MAX = 700_000
-GROUPED_WORK_MAX = 150_000
+CLOSE = 1.02
+WORK_MAX = 300_000
+GROUPED_WORK_MAX = 100_000
 """Rectangles times points of the grid."""
 _BATCH = 200_000
 _ROUND = 20_000
 _TRIED = 6
 _NEW, _SEEN, _CLOSED = 0, 1, 2
 _WORTH, _WITHIN = 0.5, 1.04
-_BINS = 160
+_BINS = 128
 _ROUNDING = 2.0**-49
 _LEAST = 1e-40
 """Smaller powers are nothing: 10⁻⁴⁰ against a sum of at least γ/K."""
 _FIGURES = PURE + 1
 _ORDERS = np.array(ORDERS)
 _POWERS = _ORDERS - 1
-POWERS_WORKED_OUT = np.array([
-    0.25, 0.5, 1, 2, 3, 5, 7, 11, 15, 23, 31, 47, 63, 95, 127, 191, 255, 383, 511,
-])  # fmt: skip
+POWERS_WORKED_OUT = np.array([0.25, 1, 3, 7, 11, 15, 23, 31, 63, 127, 255, 511])
 PLACES = np.searchsorted(_POWERS, POWERS_WORKED_OUT)
 
 
