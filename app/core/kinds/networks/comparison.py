@@ -125,7 +125,9 @@ def _largest_noise(
     """The largest ε whose cost at δ fits: at least the target's own, more where δ buys some."""
 
     def fits(epsilon: float) -> bool:
-        return target.fits(make(epsilon).cost(model, people, unit_rows))
+        made = make(epsilon)
+        cost = made.cost_at_most if isinstance(made, NetworkMap) else made.cost
+        return target.fits(cost(model, people, unit_rows))
 
     low = min(max(target.epsilon * (1 - 1e-9), EPSILON_MIN), EPSILON_MAX)
     if not fits(low):

@@ -16,14 +16,14 @@ each node's rows can do then is in `several_rows.py`. If their numbers differ, t
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import block_terms, family_figures, range_terms
+from app.core.kinds.networks.blocks.block_cost import family_figures, range_terms
 from app.core.kinds.networks.blocks.block_grid import BlockShape
 from app.core.kinds.networks.blocks.block_terms import (
     CURVE,
@@ -34,11 +34,22 @@ from app.core.kinds.networks.blocks.block_terms import (
     moves,
     range_figures,
 )
-from app.core.kinds.networks.blocks.joint_maximum import WIDTH_MAX, Factor, joint_maximum
+from app.core.kinds.networks.blocks.drawn_cost import block_terms
+from app.core.kinds.networks.blocks.joint_maximum import joint_maximum
+from app.core.kinds.networks.enumerated import enumerated_figures
+from app.core.kinds.networks.factors import node_factor
+from app.core.kinds.networks.grouped_totals import ROWS_MAX as GROUPED_ROWS_MAX
+from app.core.kinds.networks.grouped_totals import grouped_factors, sole_parents
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.one_row import NodeTerms, node_terms
-from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX, PlacedTerms, placed_rows
-from app.core.kinds.networks.shared_sides import NO_SIDES, SharedSides, shared_sides
+from app.core.kinds.networks.several_rows import (
+    CHARGED_ROWS_MAX,
+    SHARED_ROWS_MAX,
+    UNIT_ROWS_PLACED_MAX,
+    PlacedTerms,
+    placed_rows,
+)
+from app.core.kinds.networks.shared_sides import FINE_GROUPS, GROUPS, NO_SIDES, shared_sides
 from app.core.kinds.networks.splits import deepest
 from app.core.privacy.cost import Cost
 
@@ -74,13 +85,24 @@ class RecordCost:
 def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> RecordCost:
     """Cached by the public numbers it is a function of. Without the slack of a sampler."""
     rows = people * unit_rows
-    known = terms_of_shapes(detailed_shapes(model, people, unit_rows, temperature))
+
+    def shapes_of_node(i: int) -> list[BlockShape]:
+        return node_shapes(model, i, rows, unit_rows, temperature)
+
+    told = grouped_shapes(model, rows, unit_rows, temperature)
+    known = terms_of_shapes(
+        detailed_shapes(model, people, unit_rows, temperature), lambda shape: block_terms(shape, shape in told)
+    )
     terms: Sequence[Terms]
     if unit_rows > UNIT_ROWS_PLACED_MAX:
         terms = [_ranged_node(model, i, people, unit_rows, temperature) for i in range(len(model.network.nodes))]
     else:
-        terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__)
-    figures, single, exact = largest_figures(model, terms)
+        terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__, CHARGED_ROWS_MAX)
+    figures, single, exact = charged_figures(model, terms)
+    grouped = grouped_factors(model, terms, rows)
+    if grouped is not None:
+        figures = np.minimum(figures, joint_maximum(grouped).values * (1 + _ROUNDING))
+    figures = lowered(figures, enumerated_figures(model, people, unit_rows, shapes_of_node))
     return RecordCost(
         cost=Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())),
         attribute=Cost(float(single[PURE]), tuple(single[CURVE].tolist())),
@@ -93,7 +115,12 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
 
 
 def all_node_terms(
-    model: NetworkModel, rows: int, unit_rows: int, temperature: float, figures_of: Callable[[BlockShape], BlockTerms]
+    model: NetworkModel,
+    rows: int,
+    unit_rows: int,
+    temperature: float,
+    figures_of: Callable[[BlockShape], BlockTerms],
+    shared_rows_max: int = SHARED_ROWS_MAX,
 ) -> list[Terms]:
     """Of every node, from the figures of its blocks, whatever they are figures of; nodes alike are worked out once."""
     found: dict[object, Terms] = {}
@@ -107,19 +134,36 @@ def all_node_terms(
             if unit_rows == 1:
                 found[key] = node_terms(splits, blocks)
             else:
-                found[key] = placed_rows(splits, blocks, unit_rows, configurations)
+                found[key] = placed_rows(splits, blocks, unit_rows, configurations, shared_rows_max)
         terms.append(found[key])
     return terms
 
 
-def largest_figures(model: NetworkModel, terms: Sequence[Terms]) -> tuple[Array, Array, bool]:
+def charged_figures(model: NetworkModel, terms: Sequence[Terms]) -> tuple[Array, Array, bool]:
+    """The smaller of two bounds that tell fewer and more numbers of rows apart: joined tables have to stay small."""
+    found = largest_figures(model, terms), largest_figures(model, terms, FINE_GROUPS)
+    return np.minimum(found[0][0], found[1][0]), found[0][1], found[0][2] or found[1][2]
+
+
+def largest_figures(
+    model: NetworkModel, terms: Sequence[Terms], groups: Mapping[int, int] = GROUPS
+) -> tuple[Array, Array, bool]:
     """(of a whole record, of one attribute of it, whether every set of changed nodes was visited)."""
-    sides = shared_sides(model, terms)
-    factors = [_factor(model, i, terms[i], sides) for i in range(len(terms))]
+    sides = shared_sides(model, terms, groups)
+    factors = [node_factor(model, i, terms[i], sides) for i in range(len(terms))]
     largest = joint_maximum(factors)
     figures = np.maximum(largest.values, _uneven(terms))
     single = np.max([_one_attribute(model, i, terms) for i in range(len(terms))], axis=0)
     return figures * (1 + _ROUNDING), single * (1 + _ROUNDING), largest.exact
+
+
+def lowered(figures: Array, enumerated: Array | None) -> Array:
+    """By what all neighbours cost one by one, where that is known."""
+    if enumerated is None:
+        return figures
+    found = figures.copy()
+    found[: PURE + 1] = np.minimum(figures[: PURE + 1], enumerated * (1 + _ROUNDING))
+    return found
 
 
 def _uneven(terms: Sequence[Terms]) -> Array:
@@ -155,7 +199,9 @@ def range_units(model: NetworkModel) -> int:
     factors = []
     for i in range(len(model.network.nodes)):
         moves = 2.0 * deepest(model.node_splits(i))
-        factors.append(_factor(model, i, NodeTerms(*(np.full(1, moves) for _ in range(3))), NO_SIDES))
+        factors.append(
+            node_factor(model, i, NodeTerms(np.full(1, moves), np.full(1, moves), np.full(1, moves)), NO_SIDES)
+        )
     return round(float(joint_maximum(factors).values[0]))
 
 
@@ -183,6 +229,13 @@ def terms_of_shapes(
     }
 
 
+def grouped_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> set[BlockShape]:
+    """Those of which figures by the total of counts are of use."""
+    if unit_rows > 1 or rows > GROUPED_ROWS_MAX:
+        return set()
+    return {node_shapes(model, i, rows, unit_rows, temperature)[0] for i in sole_parents(model)}
+
+
 def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
     """Of every split of node i. All rows fall in the first split of a node without parents."""
     full = not model.network.nodes[i].parents
@@ -190,52 +243,6 @@ def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperat
         BlockShape(*model.split_prior(i, split), model.trim, rows, temperature, full and at == 0, unit_rows)
         for at, split in enumerate(model.node_splits(i))
     ]
-
-
-def _factor(model: NetworkModel, i: int, terms: Terms, sides: SharedSides) -> Factor:
-    """Axes: the node and its parents in increasing order, 1 where the value changes, or in how many pairs of rows."""
-    own = model.network.parents(i)
-    variables = tuple(sorted((i, *own)))
-    if isinstance(terms, PlacedTerms):
-        return _placed_factor(variables, variables.index(i), terms)
-    if i in sides.nodes:
-        return Factor(variables, sides.root_table(i))
-    mine = variables.index(i)
-    if not sides.nodes.keys() & set(own):
-        return Factor(variables, _changed_or_not(len(variables), mine, terms))
-    table = np.empty((*(sides.values(v) for v in variables), *terms.moved.shape))
-    for values in np.ndindex(*table.shape[:-1]):
-        parents = {v: value for v, value in zip(variables, values, strict=True) if v != i and value}
-        if parents:
-            table[values] = sides.moved(terms, parents, bool(values[mine]), len(own) == 1)
-        else:
-            table[values] = terms.changed if values[mine] else 0.0
-    return Factor(variables, table)
-
-
-def _changed_or_not(variables: int, mine: int, terms: NodeTerms) -> Array:
-    table = np.empty((2,) * variables + terms.moved.shape)
-    np.moveaxis(table, mine, 0)[0] = terms.moved
-    np.moveaxis(table, mine, 0)[1] = terms.moved_changed
-    still = [0] * variables
-    table[tuple(still)] = 0.0
-    still[mine] = 1
-    table[tuple(still)] = terms.changed
-    return table
-
-
-def _placed_factor(variables: tuple[int, ...], mine: int, terms: PlacedTerms) -> Factor:
-    """From max to Σ of the parents' changed pairs have another configuration; of the others as many change as node i does."""
-    size = len(terms.moving)
-    if len(variables) * math.log2(size) > WIDTH_MAX:
-        return Factor((), terms.moving.reshape(-1, terms.moving.shape[-1]).max(axis=0))
-    table = np.empty((size,) * len(variables) + terms.moving.shape[-1:])
-    for changed in np.ndindex(*table.shape[:-1]):
-        others = [pairs for place, pairs in enumerate(changed) if place != mine]
-        least, most = max(others, default=0), min(sum(others), size - 1)
-        rows = [terms.moving[moving, min(changed[mine], size - 1 - moving)] for moving in range(least, most + 1)]
-        table[changed] = np.max(rows, axis=0)
-    return Factor(variables, table)
 
 
 def _one_attribute(model: NetworkModel, i: int, terms: Sequence[Terms]) -> Array:

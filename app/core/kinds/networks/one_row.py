@@ -9,7 +9,7 @@ rows and enter another that does too. R, A and C are the largest sums of a row r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,15 @@ class NodeTerms:
     inside: Array | None = None
     """Where counts are few: [t, column] of a row removed from a configuration of just t, and added to one; and, of a node
     without parents, [side of the first split that is left, observations on it, column], and changes within a side."""
+    groups: "GroupedRows | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """Where counts are many: [group of the configuration's total, column] of a row removed and of one added."""
+
+    leaving: Array
+    entering: Array
 
 
 def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTerms:
@@ -57,8 +66,24 @@ def node_terms(splits: Sequence[Split], blocks: Sequence[BlockTerms]) -> NodeTer
         inside = (below(changed, at, side) for side in _SIDES)
         changed[at] = np.maximum.reduce([*swaps, *inside])
     terms = NodeTerms(moved=both[0], moved_changed=remove[0] + add[0], changed=changed[0])
+    terms = _told(terms, splits, blocks[0], remove, add)
     pairs = [block.by_pair for block in blocks if block.by_pair is not None]
     return _fitting(splits, pairs, blocks[0].every_row, terms) if len(pairs) == len(blocks) else terms
+
+
+def _told(terms: NodeTerms, splits: Sequence[Split], first: BlockTerms, remove: Rows, add: Rows) -> NodeTerms:
+    """With what is known of the first split by groups of totals, or by successes where every row falls in it."""
+    if first.by_group is not None:
+        by_side: list[list[Array]] = []
+        for kind, found in ((REMOVE, remove), (ADD, add)):
+            children = [splits[0].below[side] for side in _SIDES]
+            rest = [0.0 if child == LEAF else found[child] for child in children]
+            by_side.append([first.by_group[:, DIRECTIONS.index(kind[side])] + rest[side] for side in _SIDES])
+        terms = replace(terms, groups=GroupedRows(*(np.maximum(*sides) for sides in by_side)))
+    if first.by_successes is not None and len(splits) == 1:
+        swaps = [first.by_successes[:, DIRECTIONS.index(d)] for d in SWAP]
+        terms = replace(terms, swapped=np.stack([swaps[0], swaps[1][::-1]]))
+    return terms
 
 
 def _fitting(splits: Sequence[Split], pairs: Sequence[Array], root: bool, terms: NodeTerms) -> NodeTerms:

@@ -31,7 +31,8 @@ Array = NDArray[np.float64]
 UNIT_ROWS_PLACED_MAX = 5
 """Rows a person up to which every placement is visited; more are charged by the range of all of them together."""
 SHARED_ROWS_MAX = 16
-"""Rows in all up to which placements of several rows tell totals apart."""
+"""Rows in all up to which placements of several rows tell totals apart, where a gain is tried; charges up to more of them."""
+CHARGED_ROWS_MAX = 45
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,13 @@ class PlacedTerms:
 
 
 def placed_rows(
-    splits: Sequence[Split], blocks: Sequence[BlockTerms], unit_rows: int, configurations: int
+    splits: Sequence[Split],
+    blocks: Sequence[BlockTerms],
+    unit_rows: int,
+    configurations: int,
+    shared_rows_max: int = SHARED_ROWS_MAX,
 ) -> PlacedTerms:
-    within = _within(splits, blocks, unit_rows)
+    within = _within(splits, blocks, unit_rows, shared_rows_max)
     columns = within.shape[-1]
     moving = np.zeros((unit_rows + 1, unit_rows + 1, columns))
     for changing in range(unit_rows + 1):
@@ -79,11 +84,11 @@ def _by_totals(block: BlockTerms, length: int) -> Array:
     return np.broadcast_to(found, (length, *block.rows.shape))
 
 
-def _within(splits: Sequence[Split], blocks: Sequence[BlockTerms], unit_rows: int) -> Array:
+def _within(splits: Sequence[Split], blocks: Sequence[BlockTerms], unit_rows: int, shared_rows_max: int) -> Array:
     """[t, m, m', column] of one configuration, from the leaves up."""
     size, columns = unit_rows + 1, blocks[0].rows.shape[1]
     length = _common_totals(blocks)
-    length = length if length - 1 <= SHARED_ROWS_MAX else 1
+    length = length if length - 1 <= shared_rows_max else 1
     nothing = np.zeros((length, size, size, columns))
     found: list[Array] = [nothing] * len(splits)
     for at in range(len(splits) - 1, -1, -1):

@@ -18,8 +18,9 @@ from app.core.kinds.networks.one_row import NodeTerms
 
 Array = NDArray[np.float64]
 
-_GROUPS = {1: 12, 2: 12, 3: 4, 4: 2}
+GROUPS = {1: 12, 2: 12, 3: 4, 4: 2}
 """By how many such parents one node has, so that its table stays small."""
+FINE_GROUPS = {1: 60, 2: 12, 3: 4, 4: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,10 @@ class SharedSides:
 NO_SIDES = SharedSides({}, (), 0)
 
 
-def shared_sides(model: NetworkModel, terms: Sequence[object]) -> SharedSides:
+def shared_sides(model: NetworkModel, terms: Sequence[object], groups: Mapping[int, int] = GROUPS) -> SharedSides:
     nodes = {i: term for i, term in enumerate(terms) if isinstance(term, NodeTerms) and term.swapped is not None}
     most = max((len(nodes.keys() & set(model.network.parents(i))) for i in range(len(terms))), default=0)
-    count = _GROUPS.get(most, 0)
+    count = groups.get(most, 0)
     if not nodes or not count:
         return NO_SIDES
     rows = max(len(term.swapped[0]) for term in nodes.values() if term.swapped is not None) - 1

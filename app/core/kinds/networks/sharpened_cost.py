@@ -8,22 +8,34 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
+from app.core.grids.public_grid import GRID_POINTS_MIN
 from app.core.kinds.networks.blocks.block_cost import certified_terms
-from app.core.kinds.networks.blocks.block_grid import BlockShape
-from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE, range_figures
+from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid
+from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE, moves, range_figures
 from app.core.kinds.networks.blocks.sharpened import gap_terms, sharpened_pure, sharpened_terms
 from app.core.kinds.networks.blocks.visited import every_pair_is_visited
 from app.core.kinds.networks.cost import (
     DETAILED_SHAPES_MAX,
     all_node_terms,
     block_shapes,
+    charged_figures,
     largest_figures,
+    lowered,
+    node_shapes,
     terms_of_shapes,
 )
+from app.core.kinds.networks.enumerated import enumerated_figures
 from app.core.kinds.networks.model import NetworkModel
-from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
+from app.core.kinds.networks.several_rows import CHARGED_ROWS_MAX, UNIT_ROWS_PLACED_MAX
 from app.core.privacy.cost import Cost
+
+Array = NDArray[np.float64]
+
+WORK_MAX = 3_000_000
+"""Pairs of tables times points, of all shapes together, up to which charges are of every pair."""
+ROWS_MAX = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +48,32 @@ class SharpenedCost:
 
 
 def sharpened_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
-    ranged = range_figures(gain * largest_gap(model, people, unit_rows) * (1 + 1e-12))
-    figures = ranged
-    exact = _visited(model, people, unit_rows)
+    rows = people * unit_rows
+    figures = _ranged(model, people, unit_rows, gain)
+    exact = _visited(model, people, unit_rows) or _affordable(model, people, unit_rows)
     if exact:
+        terms = all_node_terms(
+            model, rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain), CHARGED_ROWS_MAX
+        )
+        figures = np.minimum(figures, charged_figures(model, terms)[0])
+    found = enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, 1.0), gain)
+    return _cost(lowered(figures, found), exact)
+
+
+def sharpened_bound(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
+    """No less than `sharpened_cost`, and quick enough to be asked for again and again."""
+    figures = _ranged(model, people, unit_rows, gain)
+    if _visited(model, people, unit_rows):
         terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain))
-        figures = np.minimum(ranged, largest_figures(model, terms)[0])
+        figures = np.minimum(figures, largest_figures(model, terms)[0])
+    return _cost(figures, exact=False)
+
+
+def _ranged(model: NetworkModel, people: int, unit_rows: int, gain: float) -> Array:
+    return range_figures(gain * largest_gap(model, people, unit_rows) * (1 + 1e-12))
+
+
+def _cost(figures: Array, exact: bool) -> SharpenedCost:
     return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), exact)
 
 
@@ -80,6 +112,19 @@ def total_variation(model: NetworkModel, people: int, unit_rows: int) -> float:
 
 def _as_in_law_1(shape: BlockShape, unit_rows: int) -> BlockShape:
     return shape if unit_rows == 1 else replace(shape, full=False)
+
+
+def _affordable(model: NetworkModel, people: int, unit_rows: int) -> bool:
+    """Whether every pair of tables can be visited once, if not as often as a gain is tried."""
+    rows = people * unit_rows
+    if unit_rows > UNIT_ROWS_PLACED_MAX or rows > ROWS_MAX:
+        return False
+    shapes = block_shapes(model, rows, unit_rows, 1.0)
+    places = (rows + 1) * (rows + 2) // 2 * len(moves(unit_rows))
+    return len(shapes) * places * GRID_POINTS_MIN <= WORK_MAX and (
+        sum(block_grid(shape).size * (2 * (rows + 1) if shape.full and unit_rows == 1 else places) for shape in shapes)
+        <= WORK_MAX
+    )
 
 
 def _visited(model: NetworkModel, people: int, unit_rows: int) -> bool:

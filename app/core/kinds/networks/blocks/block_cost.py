@@ -38,7 +38,7 @@ from app.core.kinds.networks.blocks.block_terms import (
     range_figures,
 )
 from app.core.kinds.networks.blocks.mixed_pure import Counts, mixed_pure
-from app.core.kinds.networks.blocks.visited import drawn_figures, every_pair_is_visited, least_before, visited_terms
+from app.core.kinds.networks.blocks.visited import least_before
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.posterior_cost import DrawCost, posterior_draw_cost
 from app.errors import NumericalFailure
@@ -47,20 +47,6 @@ Array = NDArray[np.float64]
 
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-11
 _ORDERS = np.array(ORDERS)
-
-
-@lru_cache(maxsize=1024)
-def block_terms(shape: BlockShape) -> BlockTerms:
-    """Every pair of tables as drawn where they are few, else what is certified for all counts."""
-    if not every_pair_is_visited(shape):
-        return certified_terms(shape)
-    found = visited_terms(shape, drawn_figures)
-    grid = block_grid(shape)
-    reach = np.array([float(np.ptp(grid.change(d))) * (1 + _RELATIVE) for d in moves(shape.unit_rows)])
-    for rows in (found.rows, found.by_total, found.by_pair):
-        if rows is not None:
-            rows[..., RANGE], rows[..., DISTANCE] = reach, np.tanh(reach / 4)
-    return found
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +61,7 @@ def certified_terms(shape: BlockShape) -> BlockTerms:
         exact = few_counts(grid, shape.rows)
         suprema = enumerated_suprema(grid, shape.rows, asked) if exact else bounded_suprema(grid, shape, asked)
         suprema = np.column_stack([suprema, [_mixed_pure(grid, shape, d) for d in asked]])
-    rows = np.stack([_figures(grid, shape, d, suprema[i]) for i, d in enumerate(asked)])[order]
+    rows = np.stack([figures_of(grid, shape, d, suprema[i]) for i, d in enumerate(asked)])[order]
     if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
     return BlockTerms(rows, exact, grid.size, shape.unit_rows, None, shape.full)
@@ -101,7 +87,7 @@ def up_to_mirror(
     return [d for d in directions if d[0] >= d[1]], {d: (d[1], d[0]) for d in directions if d[0] < d[1]}
 
 
-def _figures(grid: BlockGrid, shape: BlockShape, d: Direction, suprema: Array) -> Array:
+def figures_of(grid: BlockGrid, shape: BlockShape, d: Direction, suprema: Array) -> Array:
     """From [KL, D_α …, pure], with what rounding may have lost and what the range bounds."""
     reach = float(np.ptp(grid.change(d))) * (1 + _RELATIVE)
     figures = np.minimum(suprema[:PURE] * (1 + _RELATIVE) + _ABSOLUTE * reach, reach)
@@ -115,7 +101,7 @@ def _figures(grid: BlockGrid, shape: BlockShape, d: Direction, suprema: Array) -
 
 
 def _family_suprema(shape: BlockShape, asked: Sequence[Direction]) -> tuple[bool, Array]:
-    family = _family(shape)
+    family = family_cost(shape)
     possible = np.array([d in SWAP or shape.unit_rows > 1 for d in asked])[:, None]
     suprema = np.where(possible, [family.kl_sup, *family.cost.curve, family.cost.pure], 0.0)
     return family.method.startswith("exact"), suprema
@@ -123,13 +109,13 @@ def _family_suprema(shape: BlockShape, asked: Sequence[Direction]) -> tuple[bool
 
 def family_figures(shape: BlockShape) -> Array:
     """Of a block that every row falls in, whatever the rows of a person do."""
-    family = _family(shape)
+    family = family_cost(shape)
     row = range_figures(family.range_pure)
-    row[KL], row[CURVE], row[PURE] = family.kl_sup, family.cost.curve, family.cost.pure
+    row[KL], row[CURVE], row[PURE] = family.kl_sup, family.drawn.curve, family.drawn.pure
     return row
 
 
-def _family(shape: BlockShape) -> DrawCost:
+def family_cost(shape: BlockShape) -> DrawCost:
     """With s + f the number of rows a block is a Bernoulli family: one row a person can only be swapped, several move both, and
     what is charged is the worst of their moves. It falls with n (PRIVACY §2), and is for no larger share of the uniform."""
     if not MIXED_WITH <= UNIFORM_SHARE:

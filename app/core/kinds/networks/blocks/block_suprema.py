@@ -68,7 +68,7 @@ def bounded_suprema(grid: BlockGrid, shape: BlockShape, moves: Sequence[Directio
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows)
     axes = list(dict.fromkeys(primitive(d)[0] for d in moves))
     ceilings = VarianceMap(grid, edges, axes)
-    sides = _groups(edges, shape.rows)
+    sides = groups(edges, shape.rows)
     starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
     return np.stack([_supremum(grid, ceilings, axes, starts, d, shape.rows) for d in moves])
 
@@ -80,7 +80,7 @@ def primitive(d: Direction) -> tuple[Direction, int]:
     return (a if a > (0, 0) else (-a[0], -a[1])), j
 
 
-def _groups(edges: Array, n: int) -> list[tuple[int, int]]:
+def groups(edges: Array, n: int) -> list[tuple[int, int]]:
     """Whole numbers 0 … n in groups: singles near zero, then about as wide as the cells."""
     ends = np.unique(np.concatenate([np.arange(SINGLES + 1), np.ceil(edges[edges > SINGLES]), [n]]).astype(np.int64))
     ends = ends[ends <= n]
@@ -91,8 +91,7 @@ def _supremum(
     grid: BlockGrid, ceilings: VarianceMap, axes: list[Direction], starts: Array, d: Direction, n: int
 ) -> Array:
     """For every figure, the largest of what remains bounded and what has been found exactly."""
-    nearest = np.maximum(starts[:, [0, 2]], np.maximum(0, -np.array(d)))
-    starts = starts[(nearest <= starts[:, [1, 3]]).all(axis=1) & (nearest.sum(axis=1) + max(0, sum(d)) <= n)]
+    starts = reachable(starts, d, n)
     axis, times = primitive(d)
     bounds = path_bounds(ceilings, axes.index(axis), starts, d) * times**2
     exact = Divergences(grid.change(d))
@@ -113,6 +112,12 @@ def _supremum(
         best = np.maximum(best, exact.at(tables(grid, s[inside], f[inside])).max(axis=0, initial=0.0))
         bounds[chosen], open_[chosen] = 0.0, False
     return np.asarray(np.maximum(best, bounds.max(axis=0, initial=0.0)))
+
+
+def reachable(starts: Array, d: Direction, n: int) -> Array:
+    """Rectangles with counts that may stand before the move d."""
+    nearest = np.maximum(starts[:, [0, 2]], np.maximum(0, -np.array(d)))
+    return np.asarray(starts[(nearest <= starts[:, [1, 3]]).all(axis=1) & (nearest.sum(axis=1) + max(0, sum(d)) <= n)])
 
 
 def _members(start: Array) -> tuple[Array, Array]:

@@ -37,7 +37,9 @@ def moves(unit_rows: int) -> tuple[Direction, ...]:
 class BlockTerms:
     """`rows[i]` are the figures of `moves(unit_rows)[i]`; `by_total[t]`, where every pair of counts was visited, are those of
     at most t observations before the move: blocks of one node share the rows there are. In a block of `every_row` there
-    is nothing to share. For one row a person `by_pair[s, f]` are the figures at just these counts before."""
+    is nothing to share. For one row a person `by_pair[s, f]` are the figures at just these counts before;
+    `by_group[g]` those of totals in a group (`drawn_cost.py:total_groups`), `by_successes[s]` those of s in a block of
+    `every_row`."""
 
     rows: Array
     exact: bool
@@ -46,6 +48,8 @@ class BlockTerms:
     by_total: Array | None = None
     every_row: bool = False
     by_pair: Array | None = None
+    by_group: Array | None = None
+    by_successes: Array | None = None
 
     def of(self, direction: Direction) -> Array:
         row: Array = self.rows[moves(self.unit_rows).index(direction)]

@@ -8,6 +8,8 @@ nobody can have are visited too. The plane is cut into cells by the same edges o
               square about c, log Z ≥ its tangent, and the sum is convex in δ (as in `privacy/cells.py`)
   corner      Σ_k (p_k/p_0)·(b_k−b_0)², θ_0 the lowest point: every ratio rises with s and falls with f, so the value at
               (s₁, f₀) holds for all s ≤ s₁, f ≥ f₀; and its mirror image at the highest point
+  ordered     E_{(s₁,f₀)}[(b−c)²; θ above] + E_{(s₀,f₁)}[(b−c)²; θ below], c any value of a monotone b and θ above or below where
+              b = c: the cell's posteriors lie between the two in the likelihood-ratio order; only where asked for
   concave     Δ²/(c·(1−10⁻⁶)), Δ the largest step of b between neighbouring points, c ≤ 1 the least fall in the slope of
               the log-weights from point to point, which grows with s and f: so for all s ≥ s₀, f ≥ f₀. A table p = q·r with
               r log-concave and q normal on the lattice crosses the tilt of q with p's mean at most twice, so is smaller in
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid
+from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, tables
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -30,20 +32,39 @@ Index = NDArray[np.int64]
 AXES = ((1, 0), (0, 1), (1, -1))
 """Changes of one observation up to sign: b = x, y, x − y. No bound here asks more of b than that it is a form in x and y."""
 _AHEAD, _BEHIND = 1.25, 1.5
+_WEAK_PRIOR = 3.0
+_WORTH = 0.5
+_STEP = 0.35
 _LEAST = 1e-130
 """Weights under e^`LOWEST` of the largest are held at that: a sum above this loses nothing by it."""
 _CONCAVE_SLACK = 1e-6
 _CHUNK = 100_000
 
 
-def plane_edges(trim: float, temperature: float, furthest: float) -> Array:
-    """Fine near zero, where posteriors change fastest; then in proportion. Up to where curvature alone is enough."""
+def plane_edges(trim: float, temperature: float, furthest: float, prior: float = 1.0) -> Array:
+    """Fine near zero, where posteriors change fastest; then in proportion. Up to where curvature alone is enough.
+
+    About a count of s a posterior with `prior` observations before has a spread of √(prior + s) observations: cells half as wide,
+    and in proportion beyond the prior.
+    """
     near = np.concatenate([np.arange(0, 0.5, 0.125), np.arange(0.5, 1.0, 0.25)])
     ahead = np.geomspace(1.0, 40 / trim, int(np.log(40 / trim) / np.log(_AHEAD)) + 2)
     last = max(2.0, furthest * temperature)
     behind = np.geomspace(1.0, last, int(np.log(last) / np.log(_BEHIND)) + 2)
     edges = np.concatenate([near, ahead, -near[1:], -behind])
+    if prior > _WEAK_PRIOR:
+        edges = np.concatenate([edges[edges > 40 * prior], edges[edges < -prior], _even_edges(prior, edges.max())])
     return np.asarray(np.unique(edges) / temperature)
+
+
+def _even_edges(prior: float, last: float) -> Array:
+    """From −prior, in steps of a part of a spread."""
+    edges = [0.0]
+    while edges[-1] < min(40 * prior, last):
+        edges.append(edges[-1] + _STEP * np.sqrt(prior + edges[-1]) * np.sqrt(1 + edges[-1] / prior))
+    while edges[0] > -prior:
+        edges.insert(0, edges[0] - max(0.25, _STEP * np.sqrt(max(prior + edges[0], 0.0))))
+    return np.array(edges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +87,9 @@ class _Moments:
 class VarianceMap:
     """Ceilings for s in cell i and f in cell j; cell 0 lies below `edges[0]`, the last one above `edges[-1]`."""
 
-    def __init__(self, grid: BlockGrid, edges: Array, axes: Sequence[tuple[int, int]] = AXES) -> None:
+    def __init__(
+        self, grid: BlockGrid, edges: Array, axes: Sequence[tuple[int, int]] = AXES, ordered: bool = False
+    ) -> None:
         self._edges = edges
         middles = (edges[1:] + edges[:-1]) / 2
         corners, centres = _moments(grid, edges), _moments(grid, middles)
@@ -86,6 +109,8 @@ class VarianceMap:
                 )
             for place, bound in bounds:
                 top[place] = np.fmin(top[place], bound)  # an undefined bound is none
+            if ordered:
+                _lower_by_order(top[1:-1, 1:-1], grid, edges, b, centres.variance_of(d))
             self._tops.append(RangeMaximum(top))
 
     def largest(self, axis: int, s: tuple[Array, Array], f: tuple[Array, Array]) -> Array:
@@ -137,6 +162,26 @@ def _from_corner(grid: BlockGrid, corners: _Moments, edges: Array, d: tuple[int,
     square = corners.variance_of(d) + (corners.mean_of(d) - b_k) ** 2
     bound: Array = square * np.exp(corners.log_z - log_w)
     return bound
+
+
+def _lower_by_order(tops: Array, grid: BlockGrid, edges: Array, b: Array, variances: Array) -> None:
+    """Where counts before are none below zero and ceilings stand above half of the largest variance met in a middle."""
+    steps = np.diff(b)
+    if not ((steps >= 0).all() or (steps <= 0).all()):
+        return
+    counted = edges[:-1] >= 0
+    open_ = counted[:, None] & counted[None, :]
+    met = float(np.nanmax(np.where(open_, variances, np.nan)))
+    i, j = np.nonzero(open_ & (tops > met * _WORTH))
+    for part in np.array_split(np.arange(len(i)), max(1, len(i) * grid.size // _CHUNK)):
+        s, f = i[part], j[part]
+        low = tables(grid, edges[s], edges[f + 1])
+        high = tables(grid, edges[s + 1], edges[f])
+        centre = ((low @ b + high @ b) / 2)[:, None]
+        square = (b - centre) ** 2
+        above = b >= centre if b[-1] > b[0] else b <= centre
+        bound = (np.where(above, high, low) * square).sum(axis=1)
+        tops[s, f] = np.minimum(tops[s, f], bound * (1 + 1e-9))
 
 
 def _least_fall(grid: BlockGrid, edges: Array) -> Array:

@@ -95,7 +95,7 @@ class _Search:
         while len(tops) and tops.max() > best * CLOSE and work < work_max:
             first = np.argsort(-tops)[: max(_TRIED, _BATCH // self._grid.size)]
             first = first[tops[first] > best * CLOSE]
-            parts = _halved(boxes[first], scale)
+            parts, _ = halved(boxes[first], scale)
             parts = parts[self._counts.hold(self._counts.nearest(parts))]
             found = self.bounds(parts)
             single = (parts[:, 0] == parts[:, 1]) & (parts[:, 2] == parts[:, 3])
@@ -143,15 +143,16 @@ class _Search:
         return np.asarray(log - np.log(np.exp(log).sum(axis=1, keepdims=True)))
 
 
-def _halved(boxes: Box, scale: float) -> Box:
-    """Both sides cut, in proportion beyond `scale`; sides of one count stay whole."""
+def halved(boxes: Box, scale: float) -> tuple[Box, NDArray[np.int64]]:
+    """Both sides cut, in proportion beyond `scale`; sides of one count stay whole. Parts, and of which rectangle each is one."""
+    places = np.arange(len(boxes))
     for side in (0, 2):
         low, high = boxes[:, side], boxes[:, side + 1]
         middle = np.sqrt((low + scale) * (high + scale)) - scale
         cut = np.clip(np.floor(middle).astype(np.int64), low, np.maximum(high - 1, low))
-        first, second = boxes.copy(), boxes[high > low]
-        first[:, side + 1] = np.where(high > low, cut, high)
-        second = second.copy()
-        second[:, side] = cut[high > low] + 1
-        boxes = np.concatenate([first, second])
-    return boxes
+        wide = high > low
+        first, second = boxes.copy(), boxes[wide].copy()
+        first[:, side + 1] = np.where(wide, cut, high)
+        second[:, side] = cut[wide] + 1
+        boxes, places = np.concatenate([first, second]), np.concatenate([places, places[wide]])
+    return boxes, places

@@ -6,7 +6,8 @@ any n        log-weights of neighbours differ by g·(p_k(v) − p_k(v+d)) up to 
              neighbouring points where tables are log-concave: d/du p_k(v+ud) = p_k·(b_k − E b), and with u = Σ_{j<k} p_j a
              log-concave table has p_k·Σ_{j<k} (k−j)·p_j ≤ u·(u + p_k) ≤ 1 (the geometric one with the same p_k and u has its
              mass furthest out, crossing it once); so p_k·|b_k − E b| ≤ Δ, from one side or the other
-few counts   every pair of tables as they are drawn, mixture included (`visited.py`)
+few counts   every pair of tables as they are drawn, mixture included (`visited.py`); gains are set by fewer of them than charges,
+             and stay as they are
 """
 
 from functools import lru_cache
@@ -14,10 +15,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import block_terms, counts_before
+from app.core.kinds.networks.blocks.block_cost import certified_terms, counts_before
 from app.core.kinds.networks.blocks.block_grid import BlockGrid, BlockShape, block_grid
 from app.core.kinds.networks.blocks.block_terms import DISTANCE, BlockTerms, Direction, moves
 from app.core.kinds.networks.blocks.mixed_pure import largest_fall
+from app.core.kinds.networks.blocks.quick_figures import quick_figures
 from app.core.kinds.networks.blocks.visited import (
     drawn_figures,
     every_pair_is_visited,
@@ -37,7 +39,7 @@ def gap_terms(shape: BlockShape) -> BlockTerms:
     if every_pair_is_visited(shape):
         return visited_terms(shape, gap_figures, mixed=False)
     grid = block_grid(shape)
-    apart, falls = block_terms(shape), _falls(grid, shape)
+    apart, falls = certified_terms(shape), _falls(grid, shape)
     gaps = [
         min(falls[d] + falls[-d[0], -d[1]], 2 * float(apart.of(d)[DISTANCE])) * (1 + _RELATIVE)
         for d in moves(shape.unit_rows)
@@ -64,7 +66,7 @@ def sharpened_pure(shape: BlockShape, gain: float) -> BlockTerms:
     return visited_terms(shape, pure_figures, gain)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def sharpened_terms(shape: BlockShape, gain: float) -> BlockTerms:
-    """All columns, where every pair is visited."""
-    return visited_terms(shape, drawn_figures, gain)
+    """All columns, every pair visited: one by one where that is done for the gain too, quicker where there are more."""
+    return visited_terms(shape, drawn_figures if every_pair_is_visited(shape) else quick_figures, gain)

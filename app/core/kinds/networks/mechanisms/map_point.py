@@ -37,7 +37,9 @@ from app.core.kinds.networks.cost import block_shapes, range_units, record_cost
 from app.core.kinds.networks.mechanisms.baps import draw_cost, method_of
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.sharpened_cost import (
+    SharpenedCost,
     largest_gap,
+    sharpened_bound,
     sharpened_cost,
     sharpened_pure_cost,
     total_variation,
@@ -60,6 +62,19 @@ class NetworkMap(MapFields):
     """One table for every node; the release is charged once. `auto` stands for a score that a plan still has to name."""
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
+        return self._cost(model, people, unit_rows, sharpened_cost)
+
+    def cost_at_most(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
+        """No less than `cost`, and quick enough for a search over ε."""
+        return self._cost(model, people, unit_rows, sharpened_bound)
+
+    def _cost(
+        self,
+        model: NetworkModel,
+        people: int,
+        unit_rows: int,
+        sharpened: Callable[[NetworkModel, int, int, float], SharpenedCost],
+    ) -> ReleaseCost:
         if self.score == AUTO_SCORE:
             raise InvalidMechanism("mechanism.score", "one of " + ", ".join(SCORES))
         temperature = self.temperature(model, unit_rows)
@@ -69,7 +84,7 @@ class NetworkMap(MapFields):
             once, method = draw_cost(model, people, unit_rows, temperature), method_of(record, unit_rows)
             kl = kl_with_slack(record.kl_sup, record.touched, error)
         else:
-            found = sharpened_cost(model, people, unit_rows, self.gain(model, people, unit_rows))
+            found = sharpened(model, people, unit_rows, self.gain(model, people, unit_rows))
             once = with_slack(found.cost, record.touched, error)
             kl = kl_with_slack(found.kl_sup, record.touched, error)
             method = "exact: every pair of counts" if found.exact else "certified: bounded range"

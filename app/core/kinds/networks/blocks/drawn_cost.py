@@ -1,0 +1,137 @@
+"""What one person's rows cost in one block as it is drawn, mixture included: every figure certified for all counts, any n.
+
+  rows may miss it    branch and bound over all counts (`mixed_curve.py`), from ceilings of Var(b) that hold for any number
+  every row in it     one row a person and few people: every pair of tables. Otherwise the one-parameter family's figures for
+                      the table it draws, mixed with no more of the uniform one than a block's
+
+`block_cost.py` has the figures of the posterior itself, without the mixture, which gains of `map` are set by.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.networks.blocks.block_cost import counts_before, family_cost, figures_of, up_to_mirror
+from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid, tables
+from app.core.kinds.networks.blocks.block_suprema import groups, path_bounds, primitive, reachable
+from app.core.kinds.networks.blocks.block_terms import (
+    CURVE,
+    DISTANCE,
+    KL,
+    PURE,
+    RANGE,
+    SWAP,
+    BlockTerms,
+    Direction,
+    moves,
+)
+from app.core.kinds.networks.blocks.curvature import VarianceMap, plane_edges
+from app.core.kinds.networks.blocks.mixed_curve import drawn_suprema
+from app.core.kinds.networks.blocks.visited import drawn_figures, every_pair_is_visited, visited_terms
+from app.core.privacy.cost import ORDERS
+from app.errors import NumericalFailure
+
+Array = NDArray[np.float64]
+
+FULL_WORK_MAX = 80_000
+"""Tables times points up to which every pair of a block that every row falls in is visited."""
+_CHUNK = 40_000
+_PARTS = (1 / 2, 3 / 8, 1 / 4, 1 / 6, 1 / 10, 1 / 18, 1 / 36)
+_RELATIVE = 1e-9
+
+
+@lru_cache(maxsize=1024)
+def block_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
+    """Every pair of tables as drawn where they are few, else what is certified for all counts, `grouped` by their total."""
+    if not every_pair_is_visited(shape):
+        return searched_terms(shape, grouped)
+    found = visited_terms(shape, drawn_figures)
+    grid = block_grid(shape)
+    reach = np.array([float(np.ptp(grid.change(d))) * (1 + _RELATIVE) for d in moves(shape.unit_rows)])
+    for rows in (found.rows, found.by_total, found.by_pair):
+        if rows is not None:
+            rows[..., RANGE], rows[..., DISTANCE] = reach, np.tanh(reach / 4)
+    return found
+
+
+def searched_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
+    grid = block_grid(shape)
+    directions = moves(shape.unit_rows)
+    exact = shape.full and shape.unit_rows == 1 and (shape.rows + 1) * grid.size <= FULL_WORK_MAX
+    asked, mirrored = up_to_mirror(shape, directions)
+    if exact:  # told by successes, which a mirror turns into failures
+        asked, mirrored = list(directions), {}
+    order = [asked.index(mirrored.get(d, d)) for d in directions]
+    if exact:
+        found = _swapped(grid, shape, asked)
+    elif shape.full:
+        found = _family_suprema(shape, asked)
+    else:
+        found = _searched(grid, shape, asked, total_groups(shape.rows) if grouped else None)
+    rows = np.stack([[figures_of(grid, shape, d, each) for each in found[i]] for i, d in enumerate(asked)])[order]
+    rows[..., DISTANCE] = np.tanh(rows[..., RANGE] / 4)
+    if not (rows >= 0).all() or not np.isfinite(rows).all():
+        raise NumericalFailure("the cost of a block came out undefined")
+    told = np.swapaxes(rows, 0, 1) if rows.shape[1] > 1 else None
+    by_group, by_successes = (None, told) if shape.full else (told, None)
+    whole = rows.max(axis=1)
+    return BlockTerms(
+        whole,
+        exact,
+        grid.size,
+        shape.unit_rows,
+        every_row=shape.full,
+        by_group=by_group,
+        by_successes=by_successes,
+    )
+
+
+def total_groups(rows: int) -> NDArray[np.int64]:
+    """The last total of each group, finer towards nothing and towards all rows; t and `rows` − t lie in groups that mirror
+    each other."""
+    low = np.array([int((rows - 1) * part) for part in _PARTS], dtype=np.int64)
+    return np.unique([*low, *(rows - 1 - low), rows])
+
+
+def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None) -> Array:
+    """[move, group, figure]."""
+    prior = min(shape.alpha, shape.beta)
+    edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)
+    axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
+    ceilings = VarianceMap(grid, edges, axes, ordered=True)
+    sides = groups(edges, shape.rows)
+    starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
+    suprema = []
+    for d in asked:
+        boxes = reachable(starts, d, shape.rows)
+        axis, times = primitive(d)
+        tops = path_bounds(ceilings, axes.index(axis), boxes, d) * times**2
+        counts, b = counts_before(grid, shape, d), grid.change(d)
+        scale = 1 / shape.temperature
+        suprema.append(drawn_suprema(grid, counts, b, UNIFORM_SHARE, scale, boxes.astype(np.int64), tops, ends))
+    return np.stack(suprema)
+
+
+def _swapped(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> Array:
+    """[move, successes before, figure]: every row is an observation and one is swapped."""
+    s = np.arange(shape.rows + 1, dtype=np.float64)
+    drawn = (1 - UNIFORM_SHARE) * tables(grid, s, shape.rows - s) + UNIFORM_SHARE / grid.size
+    suprema = np.zeros((len(asked), shape.rows + 1, PURE + 1))
+    for i, d in enumerate(asked):
+        if d not in SWAP:
+            continue
+        from_ = np.arange(shape.rows) + (d[0] < 0)
+        for part in np.array_split(from_, max(1, shape.rows * grid.size // _CHUNK)):
+            suprema[i, part] = drawn_figures(drawn[part], drawn[part + d[0]])[:, : PURE + 1]
+    return suprema
+
+
+def _family_suprema(shape: BlockShape, asked: Sequence[Direction]) -> Array:
+    family = family_cost(shape)
+    row = np.empty(PURE + 1)
+    row[KL], row[CURVE], row[PURE] = family.kl_sup, family.drawn.curve, family.drawn.pure
+    possible = np.array([d in SWAP or shape.unit_rows > 1 for d in asked])[:, None]
+    return np.where(possible, row, 0.0)[:, None]

@@ -1,0 +1,249 @@
+"""Every figure of the table a block is really drawn from, its posterior mixed with γ of the uniform one, over all counts.
+
+    P̃_k(v) = γ/K + (1−γ)·p_k(v);   sup over counts v of KL, D_α and D_∞ of P̃(v) from P̃(v+d), all at once
+
+Branch and bound over rectangles of counts (`mixed_pure.py` for the notation). On a rectangle with middle m and corners c every
+figure is at most the smallest of
+
+  posterior   max over c of D_α(P_c ‖ P_{c+d}) + α/(α−1)·KL(P_m ‖ P_c): mixing lowers D_α, and (α−1)·D_α(v) =
+              ψ(v−(α−1)d) + (α−1)·ψ(v+d) − α·ψ(v), where a tangent at m instead of the last ψ leaves a convex function of v
+  mixed       log(1 + Σ P⁺·(e^{(α−1)ℓ⁺} − 1)⁺ − Σ P⁻·(1 − e^{(α−1)ℓ⁺})⁺)/(α−1), Σ P⁺·(ℓ⁺)⁺ − Σ P⁻·(ℓ⁺)⁻ for KL and max ℓ⁺ for D_∞.
+              P⁺ from the tangents of log p_k in m and P⁻ from its lowest corner, log p_k being concave; ℓ⁺ = log (c+p)/(c+p/ρ)
+              with ρ at most exp(Λ⁺ − b_k), at P⁺ where ρ > 1, at P⁻ elsewhere; Λ⁺ = max over c of Λ(c) + KL(P_m ‖ P_c), or Λ
+              at the corner of likelihood-ratio order where b is monotone
+  variance    ceilings of Var(b) along the paths (`block_suprema.py`)
+
+and of what convexity of F(α) = (α−1)·D_α, F(1) = 0 and F' ≤ D_∞ leave between the orders for which `mixed` is worked out. On a
+single pair of counts `mixed` is an equality. Many points of a grid are joined in bins: masses add, the largest ℓ⁺ stands.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, Divergences
+from app.core.kinds.networks.blocks.block_terms import KL, PURE
+from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure
+from app.core.privacy.cost import ORDERS
+
+Array = NDArray[np.float64]
+
+CLOSE = 1.02
+WORK_MAX = 300_000
+GROUPED_WORK_MAX = 100_000
+"""Rectangles times points of the grid."""
+_BATCH = 200_000
+_ROUND = 20_000
+_TRIED = 6
+_NEW, _SEEN, _CLOSED = 0, 1, 2
+_WORTH, _WITHIN = 0.5, 1.04
+_BINS = 128
+_ROUNDING = 2.0**-49
+_LEAST = 1e-40
+"""Smaller powers are nothing: 10⁻⁴⁰ against a sum of at least γ/K."""
+_FIGURES = PURE + 1
+_ORDERS = np.array(ORDERS)
+_POWERS = _ORDERS - 1
+POWERS_WORKED_OUT = np.array([0.25, 1, 3, 7, 11, 15, 23, 31, 63, 127, 255, 511])
+PLACES = np.searchsorted(_POWERS, POWERS_WORKED_OUT)
+
+
+def drawn_suprema(
+    grid: BlockGrid,
+    counts: Counts,
+    b: Array,
+    share: float,
+    scale: float,
+    boxes: Box,
+    tops: Array,
+    ends: NDArray[np.int64] | None = None,
+) -> Array:
+    """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
+    are of totals u + w, each up to one of `ends`; one group of all without."""
+    groups = np.array([np.iinfo(np.int64).max]) if ends is None else ends
+    if not len(boxes):
+        return np.zeros((len(groups), _FIGURES))
+    pure = mixed_pure(grid, counts, b, share, scale)
+    first = convex_figures(np.minimum(np.column_stack([tops, np.full(len(tops), pure)]), pure))
+    return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
+
+
+@dataclass(slots=True)
+class _Tables:
+    """At counts: log p, ψ, and the means of both statistics."""
+
+    log_p: Array
+    psi: Array
+
+
+class _Search:
+    def __init__(self, grid: BlockGrid, counts: Counts, b: Array, floor: float, ends: NDArray[np.int64]) -> None:
+        self._grid, self._counts, self._floor, self._ends = grid, counts, floor, ends
+        self._b = b - b.min()
+        self._tilt = np.exp(self._b)
+        steps = np.diff(b)
+        self._rising = bool((steps >= 0).all())
+        self._monotone = self._rising or bool((steps <= 0).all())
+        self._posterior = Divergences(b)
+        self._size = float(np.abs(counts.rising).max() + np.abs(counts.falling).max())
+        self._prior = float(np.abs(grid.log_prior).max())
+        width = -(-grid.size // _BINS)
+        self._starts = np.arange(0, grid.size, width)
+
+    def suprema(self, boxes: Box, tops: Array, scale: float) -> Array:
+        """Always the rectangles first that stand highest above what their groups are known to reach."""
+        best, work = np.zeros((len(self._ends), _FIGURES)), 0
+        if self._monotone and len(best) == 1:  # known closely enough
+            best[:, PURE] = tops[:, PURE].max()
+        state = np.full(len(boxes), _NEW)
+        while work < (WORK_MAX if len(best) == 1 else GROUPED_WORK_MAX):
+            excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
+            chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
+            chosen = chosen[excess[chosen] > (CLOSE if len(best) == 1 else _WITHIN)]
+            if not len(chosen):
+                break
+            parts, known = self._opened(boxes[chosen], tops[chosen], state[chosen] == _SEEN, scale)
+            found = np.minimum(self.bounds(parts), known)
+            single = (parts[:, 0] == parts[:, 1]) & (parts[:, 2] == parts[:, 3])
+            self._reached(best, parts[single], found[single])
+            points = self._inside(parts[~single], found[~single])
+            self._reached(best, points, self.bounds(points))
+            boxes = np.concatenate([np.delete(boxes, chosen, axis=0), parts])
+            tops = np.concatenate([np.delete(tops, chosen, axis=0), found])
+            state = np.concatenate([np.delete(state, chosen), np.where(single, _CLOSED, _SEEN)])
+            work += (len(parts) + len(points)) * self._grid.size
+        first, last = self._groups(boxes)
+        held = [(first <= group) & (group <= last) for group in range(len(best))]
+        return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held])
+
+    def _groups(self, boxes: Box) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of the smallest and the largest total of every rectangle."""
+        last = len(self._ends) - 1
+        ends = (np.searchsorted(self._ends, boxes[:, i] + boxes[:, i + 2]) for i in (0, 1))
+        first, second = (np.minimum(found, last) for found in ends)
+        return first, second
+
+    def _excess(self, boxes: Box, tops: Array, best: Array) -> Array:
+        """How far bounds stand above what is reached in their groups, or above a part of what is reached in any."""
+        largest = np.where(best.max(axis=0) > 0, best.max(axis=0), tops.max(axis=0) / 2)
+        least = np.maximum(best, largest * (_WORTH if len(best) > 1 else 1.0))
+        if len(best) == 1:
+            return np.asarray((tops / least).max(axis=1))
+        return np.asarray((tops / np.minimum(*(least[group] for group in self._groups(boxes)))).max(axis=1))
+
+    def _reached(self, best: Array, points: Box, figures: Array) -> None:
+        if len(points):
+            np.maximum.at(best, self._groups(points)[0], figures)
+
+    def _opened(self, boxes: Box, tops: Array, seen: NDArray[np.bool_], scale: float) -> tuple[Box, Array]:
+        """Rectangles not yet looked at as they are, the others in parts, with what is known of them."""
+        cut, places = halved(boxes[seen], scale)
+        held = self._counts.hold(self._counts.nearest(cut))
+        parts = np.concatenate([boxes[~seen], cut[held]])
+        return parts, np.concatenate([tops[~seen], tops[seen][places[held]]])
+
+    def _inside(self, boxes: Box, tops: Array) -> Box:
+        """Counts that do occur, in the middles and corners of the highest rectangles."""
+        if not len(boxes):
+            return boxes
+        highest = boxes[np.argsort(-(tops / tops.max(axis=0)).max(axis=1))[:_TRIED]]
+        middle = np.stack([(highest[:, 0] + highest[:, 1]) // 2, (highest[:, 2] + highest[:, 3]) // 2], axis=1)
+        points = np.unique(np.concatenate([middle, self._counts.nearest(highest)]), axis=0)
+        return np.repeat(points[self._counts.hold(points)], 2, axis=1)
+
+    def bounds(self, boxes: Box) -> Array:
+        if not len(boxes):
+            return np.zeros((0, _FIGURES))
+        parts = np.array_split(boxes, max(1, len(boxes) * self._grid.size // _BATCH))
+        return np.concatenate([self._bounds(part.astype(np.float64)) for part in parts])
+
+    def _bounds(self, boxes: Array) -> Array:
+        u0, u1, w0, w1 = boxes.T
+        middle = np.stack([(u0 + u1) / 2, (w0 + w1) / 2], axis=1)
+        ends = np.stack([boxes[:, [0, 2]], boxes[:, [0, 3]], boxes[:, [1, 2]], boxes[:, [1, 3]]], axis=1)
+        corners, where = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
+        where = where.reshape(-1, 4)
+        at, mid = self._tables(corners), self._tables(middle)
+        p_mid, p_at = np.exp(mid.log_p), np.exp(at.log_p)
+        rising, falling = self._counts.rising, self._counts.falling
+        mean = np.stack([p_mid @ rising, p_mid @ falling], axis=1)
+        error = _ROUNDING * (self._prior + (u1 + w1) * self._size)
+        moved = ((ends - middle[:, None]) * mean[:, None]).sum(axis=2)
+        apart = np.maximum(at.psi[where] - mid.psi[:, None] - moved, 0.0) + 4 * error[:, None]
+        apart[(u0 == u1) & (w0 == w1)] = 0.0
+        posterior = self._posterior.at(p_at)[where]
+        posterior += apart[..., None] * np.append(1.0, _ORDERS / _POWERS)
+        logs = np.log(p_at @ self._tilt)
+        largest = (logs[where] + apart).max(axis=1)
+        if self._monotone:
+            largest = np.minimum(largest, logs[where[:, 2 if self._rising else 1]])
+        half = np.stack([(u1 - u0) / 2, (w1 - w0) / 2], axis=1)
+        rise = np.abs(rising - mean[:, :1]) * half[:, :1] + np.abs(falling - mean[:, 1:]) * half[:, 1:]
+        most = np.minimum(mid.log_p + rise + 2 * error[:, None], 0.0)
+        least = at.log_p[where].min(axis=1) - 2 * error[:, None]
+        figures = self._mixed(most, least, largest * (1 + 4 * error))
+        figures[:, :PURE] = np.minimum(figures[:, :PURE], posterior.max(axis=1))
+        return convex_figures(figures)
+
+    def _mixed(self, most: Array, least: Array, largest: Array) -> Array:
+        """From bounds of log p and of Λ − min b."""
+        c = self._floor
+        change = np.minimum(self._b - largest[:, None], 300.0)
+        p = np.exp(np.where(change < 0, most, least))
+        loss = -np.log1p(p * np.expm1(change) / (c + p))
+        loss = np.maximum.reduceat(loss, self._starts, axis=1)
+        share = 1 / (1 + c * self._grid.size)
+        high = np.add.reduceat(np.exp(most) + c, self._starts, axis=1) * share
+        low = np.add.reduceat(np.exp(least) + c, self._starts, axis=1) * share
+        weight = np.where(loss > 0, high, low)
+        figures = np.full((len(most), _FIGURES), np.inf)
+        figures[:, PURE] = loss.max(axis=1)
+        figures[:, KL] = np.maximum((weight * loss).sum(axis=1), 0.0)
+        top = np.maximum(loss.max(axis=1), 0.0)
+        unit, whole = -top, weight.sum(axis=1) - 1
+        sums = power_sums(weight, np.exp(loss - top[:, None]), POWERS_WORKED_OUT.tolist())
+        for power, place, total in zip(POWERS_WORKED_OUT, PLACES, sums, strict=True):
+            least = np.exp(power * unit)
+            figures[:, 1 + place] = top + np.log(np.maximum(total - least * whole, least)) / power
+        return figures
+
+    def _tables(self, points: Array) -> _Tables:
+        log = self._grid.log_prior + points[:, :1] * self._counts.rising + points[:, 1:] * self._counts.falling
+        top = log.max(axis=1, keepdims=True)
+        log = np.maximum(log - top, LOWEST)
+        total = np.log(np.exp(log).sum(axis=1, keepdims=True))
+        return _Tables(log - total, (top + total)[:, 0])
+
+
+def power_sums(weight: Array, ratio: Array, powers: Sequence[float]) -> list[Array]:
+    """Σ weight·ratioᵗ for every row and power t, ratios at most 1: powers that are sums of two that went before."""
+    known: dict[float, Array] = {1.0: ratio, 0.5: np.sqrt(ratio)}
+    known[0.25] = np.sqrt(known[0.5])
+    between = {float(2**i) for i in range(1, 16) if 2**i < max(powers)}
+    for power in sorted({*between, *powers} - known.keys()):
+        part = max(other for other in known if power - other in known)
+        made = known[part] * known[power - part]
+        made[made < _LEAST] = 0.0
+        known[power] = made
+    return [np.einsum("ij,ij->i", weight, known[power]) for power in powers]
+
+
+def convex_figures(figures: Array, worked_out: NDArray[np.int64] = PLACES) -> Array:
+    """What F(1) = 0, convexity and a slope of at most D_∞ leave of bounds of F, known at the orders in those places."""
+    pure = figures[:, PURE]
+    powers = np.concatenate([np.zeros((len(figures), 1)), figures[:, 1:PURE] * _POWERS], axis=1)
+    places = np.append(0.0, _POWERS)
+    for i in range(1, len(places)):
+        powers[:, i] = np.minimum(powers[:, i], powers[:, i - 1] + (places[i] - places[i - 1]) * pure)
+    known = np.concatenate([[0], 1 + worked_out])
+    for low, high in pairwise(known):
+        between = np.arange(low + 1, high)
+        part = (places[between] - places[low]) / (places[high] - places[low])
+        chord = powers[:, [low]] * (1 - part) + powers[:, [high]] * part
+        powers[:, between] = np.minimum(powers[:, between], chord)
+    figures[:, 1:PURE] = powers[:, 1:] / _POWERS
+    figures[:, :PURE] = np.minimum.accumulate(figures[:, :PURE][:, ::-1], axis=1)[:, ::-1]
+    return figures
