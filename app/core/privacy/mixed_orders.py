@@ -94,7 +94,8 @@ def convex_envelope(powers: Array, pure: float) -> Array:
     orders = np.array([1.0, *ORDERS])
     known = np.append(0.0, powers)
     beyond = orders[:, None] - orders
-    known = np.where(beyond >= 0, known + beyond * pure, np.inf).min(axis=1)
+    with np.errstate(invalid="ignore"):
+        known = np.fmin(known, np.where(beyond > 0, known + beyond * pure, np.inf).min(axis=1))
     before, here, after = orders[:, None, None], orders[None, :, None], orders[None, None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (here - before) / (after - before)
@@ -102,3 +103,11 @@ def convex_envelope(powers: Array, pure: float) -> Array:
     chords = np.where((before < here) & (here < after) & np.isfinite(chords), chords, np.inf)
     envelope: Array = np.minimum(known, chords.min(axis=(0, 2)))
     return envelope[1:]
+
+
+def chorded(curve: Array) -> Array:
+    """The least that convexity of (α−1)·D_α leaves of bounds of D_α, some of them perhaps infinite."""
+    powers = np.array(ORDERS) - 1
+    with np.errstate(invalid="ignore"):
+        least: Array = convex_envelope(powers * curve, np.inf) / powers
+    return np.fmin(curve, least)

@@ -35,10 +35,11 @@ from app.core.privacy.enumeration import (
     pair_count,
 )
 from app.core.privacy.kernel import kernel_ceiling, supremum_under
-from app.core.privacy.mixed_orders import convex_envelope, drawn_powers, orders_between
+from app.core.privacy.mixed_orders import chorded, convex_envelope, drawn_powers, orders_between
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
+from app.core.privacy.unit_cells import cell_supremum
 from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
@@ -186,8 +187,12 @@ def _bounds(
         if mesh is not None:
             return _meshed(mesh, grid, model.statistic_range, people, unit_rows)
     tops = _tops(_Peaks(grid, (low, high), people, unit_rows, changes))
-    exact = Supremum(_weighted_means(tops), float(tops[0] / 2))
-    return _Bounds(exact, _chernoff(tops, grid.size), "certified: supremum of the curvature")
+    curve, pure = _weighted_means(tops), _chernoff(tops, grid.size)
+    if unit_rows > 1 and low == 0:
+        slack = rounding_factor(grid, 2.0 * edge, 2.0 * people * unit_rows)
+        curve = cell_supremum(grid, high, people, unit_rows, pure, curve / slack) * slack
+    exact = Supremum(chorded(curve), float(tops[0] / 2))
+    return _Bounds(exact, pure, "certified: supremum of the curvature")
 
 
 def _meshed(
@@ -200,7 +205,9 @@ def _meshed(
     few = _few_records(statistic_range, unit_rows)
     if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
         pure = min(pure, enumerate_pure(grid, statistic_range, people, unit_rows) + np.log(slack))
-    return _Bounds(mesh.exact.times(slack), float(pure), "certified: ceilings of the curvature along every path")
+    curve = cell_supremum(grid, statistic_range[1], people, unit_rows, pure, mesh.exact.curve)
+    exact = Supremum(chorded(curve), mesh.exact.kl).times(slack)
+    return _Bounds(exact, float(pure), "certified: ceilings of the curvature along every path")
 
 
 def _chernoff(tops: Array, points: int) -> float:

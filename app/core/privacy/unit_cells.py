@@ -31,22 +31,27 @@ from numpy.typing import NDArray
 from app.core.grids.public_grid import Direction, PublicGrid, person_corners
 from app.core.numerics.hull import hull_vertices
 from app.core.privacy.cost import ORDERS
-from app.core.privacy.enumeration import Supremum
 from app.core.privacy.unit_paths import Jobs, Paths, follow
 from app.core.privacy.windows import means_peaking_at, points_per_sd
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-TOLERANCE = 0.02
-FIRST_SDS = 0.8
+TOLERANCE = 0.035
+FIRST_SDS = 1.2
 FIRST_ROWS = 1.6
-WORK_MAX = 60_000_000
+WORK_MAX = 32_000_000
 """Statistics times changes times orders times points of the grid."""
-STRIPS = 12
-WINDOW_SDS = 9.0
+LADDER = np.array([1.25, 1.5, 1.75, 2, 3, 4, 5, 6, 8, 10, *ORDERS[11::2]])
+"""Orders computed; between them (α−1)·D_α is convex."""
+STRIPS = 4
+ROWS_MAX = 8
+"""Rows a person: each is a class of first datasets of its own."""
+_SCOUTS = 200
+WINDOW_LEAST = 128
+WINDOW_SDS = 8.0
 REACH_SDS = 8.5
-_ROUNDS = 10
+_LEAST_ORDERS = 8
 _LOW, _INNER, _HIGH = 0, 1, 2
 _PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))
 """Corners (first, m₀), (last, m₀), (first, m₁), (last, m₁): two sides along sums, two along rows, two diagonals."""
@@ -80,43 +85,46 @@ def _joined(parts: list[_Patches]) -> _Patches:
     return _Patches(*(np.concatenate([getattr(part, field) for part in parts]) for field in _Patches.__slots__))
 
 
-def cell_supremum(grid: PublicGrid, steps: int, people: int, unit_rows: int, pure: float) -> Supremum | None:
-    """KL and D_α up to the order from which a cost of `pure` bounds more; None where that is too much work."""
-    if people < 2 * unit_rows:
-        return None
-    search = _Search(grid, steps, people, unit_rows)
-    return search.supremum(pure)
+def cell_supremum(grid: PublicGrid, steps: int, people: int, unit_rows: int, pure: float, known: Array) -> Array:
+    """`known` bounds of D_α, lowered where cells say less, up to the order from which a cost of `pure` says less still."""
+    if people < 2 * unit_rows or unit_rows > ROWS_MAX:
+        return known
+    return np.minimum(known, _Search(grid, steps, people, unit_rows).supremum(pure, known))
 
 
 class _Search:
     def __init__(self, grid: PublicGrid, steps: int, people: int, unit_rows: int) -> None:
         self._grid, self._steps, self._people, self._rows = grid, steps, people, unit_rows
         self._spread = points_per_sd(grid, float(people))
-        self._width = min(grid.size, int(2 * (WINDOW_SDS + REACH_SDS / 2) * max(self._spread, 1.0)))
+        self._width = grid.size
         self._changes = lru_cache(maxsize=None)(self._open_changes)
 
-    def supremum(self, pure: float) -> Supremum | None:
-        patches = self._first()
-        work = 4 * patches.count * self._width * len(ORDERS) // 2
-        if work > WORK_MAX:
-            return None
-        orders = self._orders(patches, pure)
-        seen, settled = np.zeros(len(orders) + 1), np.zeros(len(orders) + 1)
-        work = 0
-        for turn in range(_ROUNDS):
-            largest, bounds, across = self._bounds(patches, orders)
-            work += 4 * patches.count * self._width * len(orders)
-            seen = np.maximum(seen, largest.max(axis=0))
-            open_ = ~(bounds <= seen * (1 + TOLERANCE)).all(axis=1) & self._divisible(patches)
-            again = 8 * open_.sum() * self._width * len(orders)
-            if not open_.any() or turn == _ROUNDS - 1 or work + again > WORK_MAX:
-                settled = np.maximum(settled, bounds.max(axis=0))
-                break
-            settled = np.maximum(settled, bounds[~open_].max(axis=0, initial=0.0))
-            patches = self._halved(patches.take(open_), across[open_])
+    def supremum(self, pure: float, known: Array) -> Array:
+        """Infinite at orders that were not computed."""
         curve = np.full(len(ORDERS), np.inf)
-        curve[: len(orders)] = settled[1:]
-        return Supremum(curve, float(settled[0]))
+        patches = self._first()
+        self._width = self._window(patches)
+        if patches.count * self._width * _LEAST_ORDERS > WORK_MAX:
+            return curve
+        orders, seen = self._orders(patches, pure)
+        places = np.searchsorted(ORDERS, orders)
+        settled, work = np.zeros(len(orders)), 0.0
+        loose = known[places] > seen * (1 + TOLERANCE)
+        while loose.any():
+            step = 4 * patches.count * self._width * len(orders)
+            work += step
+            if work > WORK_MAX:
+                return curve
+            largest, bounds, across = self._bounds(patches, orders)
+            seen = np.maximum(seen, largest.max(axis=0))
+            loose = known[places] > seen * (1 + TOLERANCE)
+            open_ = ((bounds > seen * (1 + TOLERANCE)) & loose).any(axis=1) & self._divisible(patches)
+            settled = np.maximum(settled, bounds[~open_].max(axis=0, initial=0.0))
+            curve[places] = np.maximum(settled, bounds[open_].max(axis=0, initial=0.0))
+            if not open_.any():
+                return curve
+            patches = self._halved(patches.take(open_), across[open_])
+        return curve
 
     def _open_changes(self, kind: int, reach: int, most: int) -> list[Direction]:
         """Vertices of what one of at most `most` rows can change where nobody is further than `reach` from that end."""
@@ -179,36 +187,46 @@ class _Search:
 
     def _paths(self, patches: _Patches, orders: Array, corners: slice = slice(None)) -> tuple[Paths, Array, Array]:
         t, m = self._corners(patches)
-        grid, power = self._grid, self._grid.temperature
-        reach = np.minimum(orders[-1] - 1 if len(orders) else 0.0, np.inf)
-        mean = power * t.mean(axis=0) + grid.prior_sum, power * m.mean(axis=0) + grid.prior_rows
-        near = np.searchsorted(grid.mean, mean[0] / mean[1])
-        far = np.searchsorted(
-            grid.mean, (mean[0] - power * reach * patches.dt) / np.maximum(mean[1] - power * reach * patches.dm, 1e-3)
-        )
-        limit = int(REACH_SDS * max(self._spread, 1.0))
-        peak = near + np.clip(far - near, -limit, limit) // 2
-        first = np.clip(peak - self._width // 2, 0, grid.size - self._width)
+        low, high = self._peaks(patches)
+        first = np.clip((low + high) // 2 - self._width // 2, 0, self._grid.size - self._width)
         t, m = t[corners], m[corners]
         each = len(t)
         jobs = Jobs(t.ravel(), m.ravel(), *(np.tile(side, each) for side in (patches.dt, patches.dm, first)))
-        return follow(grid, jobs, self._width, orders), t, m
+        return follow(self._grid, jobs, self._width, orders), t, m
 
-    def _orders(self, patches: _Patches, pure: float) -> Array:
-        """The orders at which F = (α−1)·D_α still rises more slowly than `pure`, by one corner of each cell."""
-        orders = np.array(ORDERS)
-        found = np.zeros(0)
-        for count in (16, 24, 32, len(orders)):
-            paths, _, _ = self._paths(patches, orders[:count], slice(0, 1))
-            powers = (orders[:count] - 1) * paths.divergence[:, 1:].max(axis=0)
-            steep = np.flatnonzero(np.diff(powers) >= 1.01 * pure * np.diff(orders[:count]))
-            found = orders[: steep[0] + 2] if len(steep) else orders[:count]
+    def _peaks(self, patches: _Patches) -> tuple[Index, Index]:
+        """The first and last grid point among the peaks of the posteriors that a path meets, as far as it is followed."""
+        grid, power, (t, m) = self._grid, self._grid.temperature, self._corners(patches)
+        limit = int(REACH_SDS * max(self._spread, 1.0))
+
+        def peak(x: float) -> Index:
+            rows = np.maximum(power * (m + x * patches.dm) + grid.prior_rows, 1e-3 * power)
+            return np.searchsorted(grid.mean, (power * (t + x * patches.dt) + grid.prior_sum) / rows)
+
+        here, ahead, back = peak(0.0), peak(1.0), peak(-4096.0)
+        places = np.concatenate([here, ahead, np.clip(back, here - limit, here + limit)])
+        return places.min(axis=0), places.max(axis=0)
+
+    def _window(self, patches: _Patches) -> int:
+        if self._grid.size <= WINDOW_LEAST:
+            return self._grid.size
+        low, high = self._peaks(patches)
+        wanted = int((high - low).max()) + int(2 * WINDOW_SDS * max(self._spread, 1.0))
+        return min(self._grid.size, max(wanted, WINDOW_LEAST))
+
+    def _orders(self, patches: _Patches, pure: float) -> tuple[Array, Array]:
+        """The orders at which F = (α−1)·D_α rises more slowly than `pure`, and D_α seen there, by a corner of some cells."""
+        some = patches.take(np.arange(0, patches.count, max(1, patches.count // _SCOUTS)))
+        for count in (8, 14, len(LADDER)):
+            orders = LADDER[:count]
+            seen = self._paths(some, orders, slice(0, 1))[0].divergence.max(axis=0)
+            steep = np.flatnonzero(np.diff((orders - 1) * seen) >= 1.01 * pure * np.diff(orders))
             if len(steep):
-                break
-        return found
+                return orders[: steep[0] + 2], seen[: steep[0] + 2]
+        return orders, seen
 
     def _bounds(self, patches: _Patches, orders: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """(largest at a corner, bound inside: a row each, columns KL and D_α; whether rows are the longer side)."""
+        """(largest at a corner, bound inside: a row each, a column an order; whether rows are the longer side)."""
         paths, t, m = self._paths(patches, orders)
         shape = 4, patches.count
         eta, partition = (each.reshape(*shape, -1) for each in (paths.eta, paths.partition))
@@ -225,11 +243,12 @@ class _Search:
                 between = np.maximum(moved[:, 1:], moved[:, :-1]) * np.exp(sag[i] + sag[j])
             jeffreys.append((moved[:, 1], between))
         here, along = (self._gap([pair[side] for pair in jeffreys]) for side in (0, 1))
-        along = np.maximum.accumulate(along, axis=1)
+        along = np.maximum.accumulate(along, axis=1)[:, 1:]  # up to the place of each order
         with np.errstate(over="ignore", invalid="ignore"):
             factor = np.exp(2 * along)
-            added = here[:, None] * np.append(1.0, orders / (orders - 1))
-            bounds = np.fmin(largest * factor, largest + added) + np.sqrt(factor) * spill.sum(axis=0)
+            added = here[:, None] * (orders / (orders - 1))
+            beyond = np.where(spill.any(axis=0), np.sqrt(factor) * spill.sum(axis=0), 0.0)
+            bounds = np.fmin(largest * factor, largest + added) + beyond
         bounds = np.where(np.isnan(bounds), np.inf, bounds)
         across = np.maximum(jeffreys[2][0], jeffreys[3][0]) > np.maximum(jeffreys[0][0], jeffreys[1][0])
         return largest, bounds, across
