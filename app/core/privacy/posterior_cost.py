@@ -40,6 +40,7 @@ from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
 from app.core.privacy.unit_cells import cell_supremum
+from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
 from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
@@ -54,10 +55,9 @@ ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
-VISITS_MAX = 12_000_000
+VISITS_MAX = 7_500_000
 """Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`)."""
-ORDERS_SHORT = 12
-DATASETS_WORK_MAX = 1_000_000
+DATASETS_WORK_MAX = 5_000_000
 LARGE_STEP_SDS = 0.3
 """A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
 _RELATIVE_MARGIN = 1e-9
@@ -122,14 +122,14 @@ def _with_tried_orders(
     """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
     orders, (low, high) = np.array(ORDERS), model.statistic_range
     visits = all_pair_count((low, high), people, unit_rows) * grid.size
-    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // 25
+    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // 16
     if visits <= affordable and _few_records((low, high), unit_rows):
         tried = orders_between(capped, 0, pure, len(ORDERS))
-        if visits > VISITS_MAX // 10:
-            tried = np.append(tried[:ORDERS_SHORT], tried[ORDERS_SHORT::3])
         powers = np.full(len(orders), np.inf)
         powers[tried] = enumerate_drawn(grid, (low, high), people, unit_rows, orders[tried])
-    elif unit_rows == 1 and low == 0:
+    elif unit_rows > 1:
+        powers = lattice_powers(grid, (low, high), people, unit_rows, capped, pure)
+    elif low == 0:
         powers = drawn_powers(grid, people, high, curve, capped, pure)
     else:
         return capped
@@ -190,7 +190,8 @@ def _bounds(
     curve, pure = _weighted_means(tops), _chernoff(tops, grid.size)
     if unit_rows > 1 and low == 0:
         slack = rounding_factor(grid, 2.0 * edge, 2.0 * people * unit_rows)
-        curve = cell_supremum(grid, high, people, unit_rows, pure, curve / slack) * slack
+        pure = _unit_pure(grid, (low, high), people, unit_rows, pure, slack)
+        curve = _unit_curve(grid, (low, high), people, unit_rows, pure, curve / slack) * slack
     exact = Supremum(chorded(curve), float(tops[0] / 2))
     return _Bounds(exact, pure, "certified: supremum of the curvature")
 
@@ -202,12 +203,30 @@ def _meshed(
     edge, rows = float(statistic_range[1] * people * unit_rows), float(people * unit_rows)
     slack = rounding_factor(grid, 2 * edge, 2 * rows)
     pure = mesh.pure * slack + np.sqrt(2 * mesh.exact.kl) * (slack - 1)
-    few = _few_records(statistic_range, unit_rows)
-    if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
-        pure = min(pure, enumerate_pure(grid, statistic_range, people, unit_rows) + np.log(slack))
-    curve = cell_supremum(grid, statistic_range[1], people, unit_rows, pure, mesh.exact.curve)
+    pure = _unit_pure(grid, statistic_range, people, unit_rows, float(pure), slack)
+    curve = _unit_curve(grid, statistic_range, people, unit_rows, float(pure), mesh.exact.curve)
     exact = Supremum(chorded(curve), mesh.exact.kl).times(slack)
     return _Bounds(exact, float(pure), "certified: ceilings of the curvature along every path")
+
+
+def _unit_pure(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, known: float, slack: float
+) -> float:
+    few = _few_records(statistic_range, unit_rows)
+    if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
+        return min(known, enumerate_pure(grid, statistic_range, people, unit_rows) + float(np.log(slack)))
+    return known
+
+
+def _unit_curve(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, pure: float, known: Array
+) -> Array:
+    """D_α of every dataset where they are few, else by cells."""
+    if _few_records(statistic_range, unit_rows):
+        curve = lattice_curve(grid, statistic_range, people, unit_rows, pure)
+        if curve is not None:
+            return np.minimum(known, curve)
+    return cell_supremum(grid, statistic_range[1], people, unit_rows, pure, known)
 
 
 def _chernoff(tops: Array, points: int) -> float:

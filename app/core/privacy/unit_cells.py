@@ -42,8 +42,8 @@ FIRST_SDS = 1.2
 FIRST_ROWS = 1.6
 WORK_MAX = 32_000_000
 """Statistics times changes times orders times points of the grid."""
-LADDER = np.array([1.25, 1.5, 1.75, 2, 3, 4, 5, 6, 8, 10, *ORDERS[11::2]])
-"""Orders computed; between them (α−1)·D_α is convex."""
+CHORD = 0.02
+"""Between the orders computed (α−1)·D_α is convex, and no more than this under its chord where it was looked at."""
 STRIPS = 4
 ROWS_MAX = 8
 """Rows a person: each is a class of first datasets of its own."""
@@ -90,6 +90,22 @@ def cell_supremum(grid: PublicGrid, steps: int, people: int, unit_rows: int, pur
     if people < 2 * unit_rows or unit_rows > ROWS_MAX:
         return known
     return np.minimum(known, _Search(grid, steps, people, unit_rows).supremum(pure, known))
+
+
+def _enough(orders: Array, powers: Array) -> Index:
+    """Places of orders between which a chord of the convex `powers` lies within CHORD of it."""
+    chosen = [0]
+    while chosen[-1] < len(orders) - 1:
+        first = chosen[-1]
+        last = first + 1
+        while last < len(orders) - 1:
+            inner = slice(first + 1, last + 1)
+            ends = [first, last + 1]
+            if (np.interp(orders[inner], orders[ends], powers[ends]) > (1 + CHORD) * powers[inner]).any():
+                break
+            last += 1
+        chosen.append(last)
+    return np.array(chosen)
 
 
 class _Search:
@@ -217,13 +233,15 @@ class _Search:
     def _orders(self, patches: _Patches, pure: float) -> tuple[Array, Array]:
         """The orders at which F = (α−1)·D_α rises more slowly than `pure`, and D_α seen there, by a corner of some cells."""
         some = patches.take(np.arange(0, patches.count, max(1, patches.count // _SCOUTS)))
-        for count in (8, 14, len(LADDER)):
-            orders = LADDER[:count]
-            seen = self._paths(some, orders, slice(0, 1))[0].divergence.max(axis=0)
-            steep = np.flatnonzero(np.diff((orders - 1) * seen) >= 1.01 * pure * np.diff(orders))
+        orders = np.array(ORDERS)
+        for count in (10, 20, len(orders)):
+            seen = self._paths(some, orders[:count], slice(0, 1))[0].divergence.max(axis=0)
+            steep = np.flatnonzero(np.diff((orders[:count] - 1) * seen) >= 1.01 * pure * np.diff(orders[:count]))
             if len(steep):
-                return orders[: steep[0] + 2], seen[: steep[0] + 2]
-        return orders, seen
+                count = int(steep[0]) + 2
+                break
+        chosen = _enough(orders[:count], (orders[:count] - 1) * seen[:count])
+        return orders[chosen], seen[chosen]
 
     def _bounds(self, patches: _Patches, orders: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """(largest at a corner, bound inside: a row each, a column an order; whether rows are the longer side)."""
