@@ -95,7 +95,7 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     if not kl >= 0:
         raise NumericalFailure("a bound on KL came out undefined")
     capped = capped_curve(curve, float(pure))
-    capped = _with_tried_orders(model, grid, people, unit_rows, curve, capped, float(pure))
+    capped = _with_tried_orders(model, grid, people, unit_rows, curve, capped, float(pure), bounds.top)
     cost, drawn = _with_slack(span, curve), _with_slack(float(pure), capped)
     return DrawCost(cost, drawn, float(kl), span, bounds.method, grid.size)
 
@@ -118,6 +118,7 @@ def _with_tried_orders(
     curve: Array,
     capped: Array,
     pure: float,
+    top: float,
 ) -> Array:
     """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
     orders, (low, high) = np.array(ORDERS), model.statistic_range
@@ -130,7 +131,7 @@ def _with_tried_orders(
     elif unit_rows > 1:
         powers = lattice_powers(grid, (low, high), people, unit_rows, capped, pure)
     elif low == 0:
-        powers = drawn_powers(grid, people, high, curve, capped, pure)
+        powers = drawn_powers(grid, people, high, curve, capped, pure, top)
     else:
         return capped
     lost = (
@@ -164,6 +165,8 @@ class _Bounds:
     exact: Supremum
     pure: float
     method: str
+    top: float = np.inf
+    """ψ″ ≤ top wherever a path goes, one row a person; infinite where it is not known."""
 
 
 def _bounds(
@@ -181,7 +184,8 @@ def _bounds(
         slack = rounding_factor(grid, edge + ORDERS[-1] * (high - low), float(people))
         exact = supremum_under(ceiling, (low, high), people).times(slack)
         pure = _largest_change(grid, ceiling, (low, high), people)
-        return _Bounds(exact, pure, "certified: ceilings of the curvature under its kernel")
+        top = float(np.maximum(ceiling.left, ceiling.right).max())
+        return _Bounds(exact, pure, "certified: ceilings of the curvature under its kernel", top)
     if unit_rows > 1 and low == 0:
         mesh = mesh_supremum(grid, high, people, unit_rows)
         if mesh is not None:
