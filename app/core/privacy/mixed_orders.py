@@ -43,9 +43,7 @@ _FAR = 20.0
 _CHUNK = 96
 
 
-def drawn_powers(
-    grid: PublicGrid, rows: int, step: int, exact: Array, capped: Array, pure: float, top: float
-) -> Array:
+def drawn_powers(grid: PublicGrid, rows: int, step: int, exact: Array, capped: Array, pure: float, top: float) -> Array:
     """(α−1)·D_α at every order, infinite where it was not computed; from bounds without the share γ and with it, and ψ″ ≤ top."""
     found = np.full(len(ORDERS), np.inf)
     tried = _worth_trying(exact, capped, pure)

@@ -42,6 +42,7 @@ from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
 from app.core.privacy.unit_cells import cell_supremum
 from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
 from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
+from app.core.privacy.unit_slope import steepest_unit_slope
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 
@@ -194,7 +195,8 @@ def _bounds(
     curve, pure = _weighted_means(tops), _chernoff(tops, grid.size)
     if unit_rows > 1 and low == 0:
         slack = rounding_factor(grid, 2.0 * edge, 2.0 * people * unit_rows)
-        pure = _unit_pure(grid, (low, high), people, unit_rows, pure, slack)
+        slope = steepest_unit_slope(grid, high, people, unit_rows) * slack + np.sqrt(tops[0]) * (slack - 1)
+        pure = _unit_pure(grid, (low, high), people, unit_rows, float(np.fmin(pure, slope)), slack)
         curve = _unit_curve(grid, (low, high), people, unit_rows, pure, curve / slack) * slack
     exact = Supremum(chorded(curve), float(tops[0] / 2))
     return _Bounds(exact, pure, "certified: supremum of the curvature")

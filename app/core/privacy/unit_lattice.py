@@ -53,7 +53,9 @@ def lattice_curve(
 
 def _jobs(pairs: list[tuple[Direction, Array]]) -> Jobs:
     starts = np.concatenate([starts for _, starts in pairs])
-    changes = np.repeat([change for change, _ in pairs], [len(starts) for _, starts in pairs], axis=0).astype(np.float64)
+    changes = np.repeat([change for change, _ in pairs], [len(starts) for _, starts in pairs], axis=0).astype(
+        np.float64
+    )
     return Jobs(*starts.T.copy(), *changes.T.copy(), np.zeros(len(starts), dtype=np.int64))
 
 
