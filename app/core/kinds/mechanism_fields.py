@@ -17,11 +17,6 @@ TEMPERATURE_MIN = 1e-6
 Score = Literal["probability", "log_density"]
 SCORES: tuple[Score, ...] = ("log_density", "probability")
 AUTO_SCORE: Literal["auto"] = "auto"
-CURRENT_LAW = 2
-"""Which law a release of today is drawn from. A mechanism keeps what it costs and draws under every earlier number, so that
-what was drawn then can still be costed. In `map` with the probability score, 1 has its gain from a bound of total variation,
-2 from the largest change of one point."""
-
 Samples = Annotated[int, Field(ge=1, le=SAMPLES_MAX)]
 Epsilon = Annotated[float, Field(ge=EPSILON_MIN, le=EPSILON_MAX)]
 FREE_SAMPLES = "How many samples to draw: they are free once the noise is paid for."

@@ -9,10 +9,13 @@ alike. Terms under 1 are replaced by 1, and those of a log-ratio under ϑ by e^{
 more at every order tried. Only some orders are; F(α) = sup (α−1)·D_α is convex, so chords between known bounds serve the others.
 
 Where t has many values, at nodes h apart. Each term is the larger of q_k(t) and e^g, g = αL_k(t) − (α−1)L_k(t+Δ), and with
-L″ = w(1−w)ℓ′² − wψ″ ≥ −S, |L‴| ≤ T both have second derivatives of logarithms at least −B, B = αS + (α−1)ΔT: so has the logarithm of
-the sum, which then lies at most B·h²/8 above its larger value at two nodes. L‴ = w(1−w)(1−2w)ℓ′³ − 3w(1−w)ℓ′ψ″ − wψ‴, and with
-ψ″ ≤ S everywhere p_k ≤ e^{λ²S/2 − λ|ℓ′|} (Chernoff), so that with Y² = 2S·log(K/γ) a point beyond |ℓ′| = Y has w ≤ e^{−Y(|ℓ′|−Y)/S}:
-w(1−w)|1−2w|, at most 0.0963, times |ℓ′|³ is under Y³/8, w(1−w)·|ℓ′| under 0.8·Y/3, and E ℓ′⁴ ≤ 16S². T = Y³/8 + 0.8·Y·S + 8·S^{3/2}. Nodes include n·Δ − Δ, from which on the neighbour is the end of the range.
+L″ = w(1−w)ℓ′² − wψ″ ≥ −S, |L‴| ≤ T both have second derivatives of logarithms at least −B, B = αS + (α−1)ΔT: so has the
+logarithm of the sum, which then lies at most B·h²/8 above its larger value at two nodes.
+
+L‴ = w(1−w)(1−2w)ℓ′³ − 3w(1−w)ℓ′ψ″ − wψ‴. With ψ″ ≤ S everywhere p_k ≤ e^{λ²S/2 − λ|ℓ′|} (Chernoff), so that with
+Y² = 2S·log(K/γ) a point beyond |ℓ′| = Y has w ≤ e^{−Y(|ℓ′|−Y)/S}: w(1−w)|1−2w|, at most 0.0963, times |ℓ′|³ is under Y³/8,
+3w(1−w)·|ℓ′| under 0.8·Y, and |ψ‴| ≤ (E ℓ′⁴)^{¾} ≤ 8·S^{3/2}. T = Y³/8 + 0.8·Y·S + 8·S^{3/2}. Nodes include n·Δ − Δ and Δ, beyond
+which the neighbour is an end of the range.
 """
 
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ from app.core.privacy.enumeration import (
     pair_count,
 )
 from app.core.privacy.kernel import kernel_ceiling, supremum_under
-from app.core.privacy.mixed_orders import chorded, convex_envelope, drawn_powers, orders_between
+from app.core.privacy.mixed_orders import POWER_LEAST, chorded, convex_envelope, drawn_powers
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
@@ -57,11 +57,14 @@ ENUMERATION_RECORDS_MAX = 64
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
 VISITS_MAX = 7_500_000
-"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`)."""
+"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`), if sums that
+mixing changes are large enough for that."""
 DATASETS_WORK_MAX = 5_000_000
 LARGE_STEP_SDS = 0.3
 """A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
 _RELATIVE_MARGIN = 1e-9
+_ORDERS_AT_ONCE = 8
+_NEAR_PURE = 0.985
 _GROUP_RATIO = 1.02
 
 
@@ -124,11 +127,10 @@ def _with_tried_orders(
     """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
     orders, (low, high) = np.array(ORDERS), model.statistic_range
     visits = all_pair_count((low, high), people, unit_rows) * grid.size
-    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // 16
+    early = ((curve > 1.001 * capped) | (capped > pure / 4)) & ((orders - 1) * capped < POWER_LEAST)
+    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // (4 if early.any() else 16)
     if visits <= affordable and _few_records((low, high), unit_rows):
-        tried = orders_between(capped, 0, pure, len(ORDERS))
-        powers = np.full(len(orders), np.inf)
-        powers[tried] = enumerate_drawn(grid, (low, high), people, unit_rows, orders[tried])
+        powers = _every_pair(grid, (low, high), people, unit_rows, pure)
     elif unit_rows > 1:
         powers = lattice_powers(grid, (low, high), people, unit_rows, capped, pure)
     elif low == 0:
@@ -142,6 +144,17 @@ def _with_tried_orders(
     powers = powers * (1 + _RELATIVE_MARGIN) + 2 * orders * lost
     better: Array = convex_envelope(np.minimum((orders - 1) * capped, powers), pure) / (orders - 1)
     return np.minimum(capped, better * (1 + _RELATIVE_MARGIN))
+
+
+def _every_pair(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, pure: float) -> Array:
+    """(α−1)·D_α of the mixed table, up to the order where D_α is all but the pure cost."""
+    orders, powers = np.array(ORDERS), np.full(len(ORDERS), np.inf)
+    for start in range(0, len(orders), _ORDERS_AT_ONCE):
+        part = slice(start, start + _ORDERS_AT_ONCE)
+        powers[part] = enumerate_drawn(grid, statistic_range, people, unit_rows, orders[part])
+        if powers[part][-1] >= _NEAR_PURE * pure * (orders[part][-1] - 1):
+            break
+    return powers
 
 
 def _with_slack(pure: float, curve: Array) -> Cost:

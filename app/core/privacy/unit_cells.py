@@ -16,73 +16,35 @@ the first is sharp where D_α is small, the second where it is large. Z_i·Z_j·
 w_k·w_l·(f_k − f_l)(e^{f_k} − e^{f_l})/2, is such a sum as well: between two places x₀ < x₁, J_ij(x) ≤ max J_ij·e^{g_i + g_j} with
 g = (x₁ − x₀)·(E_{x₀} b − E_{x₁} b)/4 the most that ψ lies under its chord (`curvature.py`, 1).
 
-First datasets. With n − 1 + j rows, j < k, nobody has more than j rows; with a sum t nobody has more than t, and nobody is further
-below the largest sum than all together. So next to an end of the range cells are strips of a few whole numbers, with the vertices
-of just the changes that are open there. Cells that may exceed the largest D_α seen by more than TOLERANCE are cut; cells
-of whole numbers into whole numbers, and a single statistic is exact.
+Cells that may exceed the largest D_α seen by more than TOLERANCE are cut; a single statistic is exact (`unit_patches.py`).
 """
-
-from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.public_grid import Direction, PublicGrid, person_corners
-from app.core.numerics.hull import hull_vertices
+from app.core.grids.public_grid import PublicGrid
 from app.core.privacy.cost import ORDERS
+from app.core.privacy.unit_patches import FirstDatasets, Patches
 from app.core.privacy.unit_paths import Jobs, Paths, follow
-from app.core.privacy.windows import means_peaking_at, points_per_sd
+from app.core.privacy.windows import points_per_sd
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 TOLERANCE = 0.035
-FIRST_SDS = 1.2
-FIRST_ROWS = 1.6
 WORK_MAX = 32_000_000
 """Statistics times changes times orders times points of the grid."""
 CHORD = 0.02
 """Between the orders computed (α−1)·D_α is convex, and no more than this under its chord where it was looked at."""
-STRIPS = 4
 ROWS_MAX = 8
 """Rows a person: each is a class of first datasets of its own."""
-_SCOUTS = 200
 WINDOW_LEAST = 128
 WINDOW_SDS = 8.0
 REACH_SDS = 8.5
+_SCOUTS = 200
 _LEAST_ORDERS = 8
-_LOW, _INNER, _HIGH = 0, 1, 2
 _PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))
 """Corners (first, m₀), (last, m₀), (first, m₁), (last, m₁): two sides along sums, two along rows, two diagonals."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Patches:
-    """A cell with one change each: its kind, the ends of its coordinate and of its rows, how many rows a person has at most.
-
-    The coordinate is a sum t, a share of the way between the two strips, or how far t lies below its largest.
-    """
-
-    kind: Index
-    first: Array
-    last: Array
-    m0: Array
-    m1: Array
-    most: Index
-    dt: Array
-    dm: Array
-
-    def take(self, chosen: NDArray[np.bool_] | Index) -> "_Patches":
-        return _Patches(*(getattr(self, field)[chosen] for field in self.__slots__))
-
-    @property
-    def count(self) -> int:
-        return len(self.kind)
-
-
-def _joined(parts: list[_Patches]) -> _Patches:
-    return _Patches(*(np.concatenate([getattr(part, field) for part in parts]) for field in _Patches.__slots__))
 
 
 def cell_supremum(grid: PublicGrid, steps: int, people: int, unit_rows: int, pure: float, known: Array) -> Array:
@@ -110,15 +72,14 @@ def _enough(orders: Array, powers: Array) -> Index:
 
 class _Search:
     def __init__(self, grid: PublicGrid, steps: int, people: int, unit_rows: int) -> None:
-        self._grid, self._steps, self._people, self._rows = grid, steps, people, unit_rows
+        self._grid, self._datasets = grid, FirstDatasets(steps, people, unit_rows)
         self._spread = points_per_sd(grid, float(people))
         self._width = grid.size
-        self._changes = lru_cache(maxsize=None)(self._open_changes)
 
     def supremum(self, pure: float, known: Array) -> Array:
         """Infinite at orders that were not computed."""
         curve = np.full(len(ORDERS), np.inf)
-        patches = self._first()
+        patches = self._datasets.cells(self._grid, self._spread)
         self._width = self._window(patches)
         if patches.count * self._width * _LEAST_ORDERS > WORK_MAX:
             return curve
@@ -134,75 +95,16 @@ class _Search:
             largest, bounds, across = self._bounds(patches, orders)
             seen = np.maximum(seen, largest.max(axis=0))
             loose = known[places] > seen * (1 + TOLERANCE)
-            open_ = ((bounds > seen * (1 + TOLERANCE)) & loose).any(axis=1) & self._divisible(patches)
+            open_ = ((bounds > seen * (1 + TOLERANCE)) & loose).any(axis=1) & patches.divisible
             settled = np.maximum(settled, bounds[~open_].max(axis=0, initial=0.0))
             curve[places] = np.maximum(settled, bounds[open_].max(axis=0, initial=0.0))
             if not open_.any():
                 return curve
-            patches = self._halved(patches.take(open_), across[open_])
+            patches = self._datasets.halved(patches.take(open_), across[open_])
         return curve
 
-    def _open_changes(self, kind: int, reach: int, most: int) -> list[Direction]:
-        """Vertices of what one of at most `most` rows can change where nobody is further than `reach` from that end."""
-        ends = [
-            (min(reach, self._steps * m), max(0, self._steps * m - reach))[kind // 2] if kind != _INNER else 0
-            for m in range(1, most + 1)
-        ]
-        olds = {(self._steps * m if kind != _LOW else 0, m) for m in range(1, most + 1)}
-        olds |= {(end, m) for m, end in enumerate(ends, 1)}
-        if kind == _INNER:
-            olds = set(person_corners((0, self._steps), most))
-        news = person_corners((0, self._steps), self._rows)
-        changes = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in news} | {(0, 0)}
-        return [change for change in hull_vertices(changes) if change != (0, 0)]
-
-    def _first(self) -> _Patches:
-        n, k = self._people, self._rows
-        bands = [(float(n - 1 + j), float(n - 1 + j), j) for j in range(1, k)]
-        start, end = n - 1 + k, n * k
-        while start <= end:
-            stop = min(end, max(start, int(start * FIRST_ROWS)))
-            bands.append((float(start), float(stop), k))
-            start = stop + 1
-        strips = np.unique(np.linspace(0, k * self._steps, min(STRIPS, k * self._steps) + 1).astype(np.int64))
-        columns = [(kind, float(a), float(b - 1)) for kind in (_LOW, _HIGH) for a, b in zip(strips, strips[1:])]
-        columns += self._inner_columns()
-        return self._patches([(*column, *band) for column in columns for band in bands])
-
-    def _inner_columns(self) -> list[tuple[int, float, float]]:
-        """A posterior sd or so each, at the fewest rows."""
-        n, edge = self._people, self._rows * self._steps
-        count = max(8, int(np.ceil((self._grid.size - 1) / (FIRST_SDS * self._spread))) + 1)
-        means = np.interp(np.linspace(0, self._grid.size - 1, count), np.arange(self._grid.size), self._grid.mean)
-        t = np.unique(means_peaking_at(self._grid, means, float(n)) * n)
-        t = np.append(t, np.linspace(0, self._steps * n, 9))
-        shares = np.unique(((t - edge) / (self._steps * n - 2 * edge)).clip(0.0, 1.0)) if n > 2 * self._rows else [0.0]
-        shares = np.array(shares) if len(shares) > 1 else np.array([0.0, 1.0])
-        return [(_INNER, float(a), float(b)) for a, b in zip(shares, shares[1:])]
-
-    def _patches(self, cells: list[tuple[int, float, float, float, float, int]]) -> _Patches:
-        found = [
-            (*cell, *change)
-            for cell in cells
-            for change in self._changes(cell[0], 0 if cell[0] == _INNER else int(cell[2]), cell[5])
-        ]
-        kind, first, last, m0, m1, most, dt, dm = (np.array(column, dtype=np.float64) for column in zip(*found))
-        return _Patches(kind.astype(np.int64), first, last, m0, m1, most.astype(np.int64), dt, dm)
-
-    def _sum(self, patches: _Patches, coordinate: Array, m: Array) -> Array:
-        top, edge = self._steps * m, float(self._rows * self._steps)
-        inner = edge + coordinate * (top - 2 * edge)
-        t: Array = np.where(patches.kind == _LOW, coordinate, np.where(patches.kind == _HIGH, top - coordinate, inner))
-        return t
-
-    def _corners(self, patches: _Patches) -> tuple[Array, Array]:
-        """(t, m) of four corners, a row each."""
-        m = np.stack([patches.m0, patches.m0, patches.m1, patches.m1])
-        ends = np.stack([patches.first, patches.last, patches.first, patches.last])
-        return np.stack([self._sum(patches, ends[i], m[i]) for i in range(4)]), m
-
-    def _paths(self, patches: _Patches, orders: Array, corners: slice = slice(None)) -> tuple[Paths, Array, Array]:
-        t, m = self._corners(patches)
+    def _paths(self, patches: Patches, orders: Array, corners: slice = slice(None)) -> tuple[Paths, Array, Array]:
+        t, m = self._datasets.corners(patches)
         low, high = self._peaks(patches)
         first = np.clip((low + high) // 2 - self._width // 2, 0, self._grid.size - self._width)
         t, m = t[corners], m[corners]
@@ -210,9 +112,9 @@ class _Search:
         jobs = Jobs(t.ravel(), m.ravel(), *(np.tile(side, each) for side in (patches.dt, patches.dm, first)))
         return follow(self._grid, jobs, self._width, orders), t, m
 
-    def _peaks(self, patches: _Patches) -> tuple[Index, Index]:
+    def _peaks(self, patches: Patches) -> tuple[Index, Index]:
         """The first and last grid point among the peaks of the posteriors that a path meets, as far as it is followed."""
-        grid, power, (t, m) = self._grid, self._grid.temperature, self._corners(patches)
+        grid, power, (t, m) = self._grid, self._grid.temperature, self._datasets.corners(patches)
         limit = int(REACH_SDS * max(self._spread, 1.0))
 
         def peak(x: float) -> Index:
@@ -223,14 +125,14 @@ class _Search:
         places = np.concatenate([here, ahead, np.clip(back, here - limit, here + limit)])
         return places.min(axis=0), places.max(axis=0)
 
-    def _window(self, patches: _Patches) -> int:
+    def _window(self, patches: Patches) -> int:
         if self._grid.size <= WINDOW_LEAST:
             return self._grid.size
         low, high = self._peaks(patches)
         wanted = int((high - low).max()) + int(2 * WINDOW_SDS * max(self._spread, 1.0))
         return min(self._grid.size, max(wanted, WINDOW_LEAST))
 
-    def _orders(self, patches: _Patches, pure: float) -> tuple[Array, Array]:
+    def _orders(self, patches: Patches, pure: float) -> tuple[Array, Array]:
         """The orders at which F = (α−1)·D_α rises more slowly than `pure`, and D_α seen there, by a corner of some cells."""
         some = patches.take(np.arange(0, patches.count, max(1, patches.count // _SCOUTS)))
         orders = np.array(ORDERS)
@@ -243,7 +145,7 @@ class _Search:
         chosen = _enough(orders[:count], (orders[:count] - 1) * seen[:count])
         return orders[chosen], seen[chosen]
 
-    def _bounds(self, patches: _Patches, orders: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def _bounds(self, patches: Patches, orders: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """(largest at a corner, bound inside: a row each, a column an order; whether rows are the longer side)."""
         paths, t, m = self._paths(patches, orders)
         shape = 4, patches.count
@@ -277,32 +179,3 @@ class _Search:
         sums, rows = np.maximum(pairs[0], pairs[1]), np.maximum(pairs[2], pairs[3])
         gap: Array = np.maximum(np.maximum(sums, rows) / 4, (sums + rows) / 8 + (pairs[4] + pairs[5]) / 16)
         return gap
-
-    @staticmethod
-    def _divisible(patches: _Patches) -> NDArray[np.bool_]:
-        return (patches.first < patches.last) | (patches.m0 < patches.m1)
-
-    def _halved(self, patches: _Patches, across: NDArray[np.bool_]) -> _Patches:
-        flat = patches.m0 == patches.m1
-        across = np.where(patches.first == patches.last, True, across & ~flat)
-        rows, sums = patches.take(across), patches.take(~across)
-        middle = np.floor((rows.m0 + rows.m1) / 2)
-        halves = [
-            _Patches(rows.kind, rows.first, rows.last, rows.m0, middle, rows.most, rows.dt, rows.dm),
-            _Patches(rows.kind, rows.first, rows.last, middle + 1, rows.m1, rows.most, rows.dt, rows.dm),
-        ]
-        inner = sums.take(sums.kind == _INNER)
-        centre = (inner.first + inner.last) / 2
-        halves += [
-            _Patches(inner.kind, inner.first, centre, inner.m0, inner.m1, inner.most, inner.dt, inner.dm),
-            _Patches(inner.kind, centre, inner.last, inner.m0, inner.m1, inner.most, inner.dt, inner.dm),
-        ]
-        strips = sums.take(sums.kind != _INNER)
-        cells = sorted(set(zip(*(getattr(strips, f).tolist() for f in ("kind", "first", "last", "m0", "m1", "most")))))
-        parts = []
-        for kind, first, last, m0, m1, most in cells:
-            half = float((first + last) // 2)
-            parts += [(kind, first, half, m0, m1, most), (kind, half + 1, last, m0, m1, most)]
-        if parts:
-            halves.append(self._patches(parts))
-        return _joined(halves)

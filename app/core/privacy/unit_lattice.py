@@ -6,7 +6,8 @@ q = (1−γ)p + γ/K and L = log q, that is no longer so. But the changes open t
 
     e^{(α−1)·D_α(q_v ‖ q_v′)} ≤ Σ_k q_k(v)·e^{(α−1)·max(0, L_k(v) − L_k(v+d), L_k(v) − L_k(v+e))}   for v′ − v in the triangle.
 
-Terms under 1 are replaced by 1, which is little in a sum that is e³ or more and of no use in one under e, where orders are not tried.
+Terms under 1 are replaced by 1, which is little in a sum that is e³ or more, and of no use in one under e: such orders are not
+tried.
 """
 
 import numpy as np
@@ -56,7 +57,8 @@ def _jobs(pairs: list[tuple[Direction, Array]]) -> Jobs:
     changes = np.repeat([change for change, _ in pairs], [len(starts) for _, starts in pairs], axis=0).astype(
         np.float64
     )
-    return Jobs(*starts.T.copy(), *changes.T.copy(), np.zeros(len(starts), dtype=np.int64))
+    t, m, dt, dm = np.concatenate([starts, changes], axis=1).T.copy()
+    return Jobs(t, m, dt, dm, np.zeros(len(starts), dtype=np.int64))
 
 
 def _useful_orders(grid: PublicGrid, jobs: Jobs, pure: float) -> Array:

@@ -13,7 +13,8 @@ and on every piece of x Var_d is at most the largest ceiling among the cells tha
 j < k, has no person of more than j rows, so its changes are those from 1 … j rows to 1 … k; with more rows from 1 … k rows. D_α
 is convex in the change: the vertices of those are enough, and every dataset is in one of the k classes.
 
-The pure cost of the table mixed with γ is at most the steepest slope among cells of n … nk rows, a mean of 0 … s (`unit_slope.py`).
+The pure cost of the table mixed with γ is at most the steepest slope among cells of n … nk rows
+and a mean of 0 … s (`unit_slope.py`).
 """
 
 from dataclasses import dataclass

@@ -5,9 +5,9 @@ Cells are sectors: the mean statistic a row in [a₀, a₁], rows in [m₀, m₁
     Var_d ≤ max over corners δ of Σ p·(b_d − E b_d)²·exp((f − E f)·δ),   f·δ = τ(η·δt − A·δm),
 
 a quadratic form in the change d, so three sums a corner serve every change. Drawn is q = (1−γ)p + γ/K, and along a change
-|d/dx log q_k(v + xd)| = w_k·|b_k − E b| (`mixed_slope.py`). On a cell log p_k lies under its tangent at the centre, E b moves by at most
-√(Var_d·Var_δ), both under their ceilings, and a change between vertices has a b between theirs. Two neighbours and all between
-them have n … nk rows and a mean of 0 … s: the steepest slope there bounds the pure cost, one whole change being one unit of x.
+|d/dx log q_k(v + xd)| = w_k·|b_k − E b| (`mixed_slope.py`). On a cell log p_k lies under its tangent at the centre, E b moves
+by at most √(Var_d·Var_δ), both under their ceilings, and a change between vertices has a b between theirs. Two neighbours and all
+between them have n … nk rows and a mean of 0 … s: the steepest slope there bounds the pure cost, one whole change being one unit of x.
 """
 
 from itertools import product
@@ -126,7 +126,7 @@ class CellTables:
 
 
 def steepest_unit_slope(grid: PublicGrid, steps: int, people: int, unit_rows: int) -> float:
-    """sup of w_k·|b_k − E b| over everything reachable, less closely where that takes too much work; infinite if it never began."""
+    """sup of w_k·|b_k − E b| over everything reachable; looser where that takes too much work, infinite if it never began."""
     changes = directions((0, steps), unit_rows)
     cells = _first_cells(grid, steps, people, unit_rows)
     t, m = cells.centres()

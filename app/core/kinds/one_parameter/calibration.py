@@ -142,7 +142,7 @@ def largest_point_epsilon(model: Model, people: int, unit_rows: int, score: Scor
 
 
 def _choice_predicted(epsilon: float) -> NDArray[np.float64]:
-    """Half the range is what a choice by probability mostly costs; how far off that is, a true cost says (`boundary_search.py`)."""
+    """Half the range is what a choice by probability mostly costs; a true cost says how far off (`boundary_search.py`)."""
     half = choice_cost(epsilon / 2)
     return np.array([*half.curve, half.pure])
 

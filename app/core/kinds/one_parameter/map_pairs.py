@@ -5,8 +5,8 @@ R_k = L_k(t) − L_k(t′), because Σ r_k·e^{−R_k} = 1,
 
     e^{β·D_α} − 1 = Σ r_k·h(R_k),   h(R) = e^{βR} − 1 + β(e^{−R} − 1) ≥ 0,
 
-and h(R)/R² is convex, a mean of the convex h″ between 0 and R: the sum is at most Σ r_k·R_k² times the larger of its values at the
-smallest and the largest R_k. That is all but exact while βR is small, and says which pairs can be the worst elsewhere; only
+and h(R)/R² is convex, a mean of the convex h″ between 0 and R: the sum is at most Σ r_k·R_k² times the larger of its values at
+the smallest and the largest R_k. That is all but exact while βR is small, and says which pairs can be the worst elsewhere; only
 those are summed.
 
 A block of neighbouring sums shares a window of grid points. Beyond it p_k ≤ o/K (`windows.py`), so all those points have the same
