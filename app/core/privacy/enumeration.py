@@ -60,7 +60,7 @@ def all_pair_count(statistic_range: tuple[int, int], people: int, unit_rows: int
 def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int) -> Supremum:
     best = np.zeros(len(ORDERS))
     best_kl = 0.0
-    for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
+    for change, starts in pairs_by_change(statistic_range, people, unit_rows):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
             curves, kl = divergences(grid, chunk, change)
             best = np.maximum(best, curves.max(axis=0))
@@ -92,15 +92,15 @@ def _largest_fall(
     grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, of: Callable[[Array], Array]
 ) -> float:
     """Of a function that rises with log p: for a fixed first dataset at an extreme change."""
-    datasets = _Datasets(grid, statistic_range, people, unit_rows, of)
+    datasets = Datasets(grid, statistic_range, people, unit_rows, of)
     largest = 0.0
-    for change, starts in _pairs_by_change(statistic_range, people, unit_rows):
+    for change, starts in pairs_by_change(statistic_range, people, unit_rows):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
             largest = max(largest, float((datasets.at(chunk) - datasets.at(chunk + change)).max()))
     return largest
 
 
-class _Datasets:
+class Datasets:
     """A function of the table of every dataset there can be, computed once."""
 
     def __init__(
@@ -132,9 +132,9 @@ def enumerate_drawn(
 
     It is at most (α−1) times a pair's largest log-ratio: pairs that cannot exceed the largest seen are left out.
     """
-    datasets = _Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
+    datasets = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
     powers, largest = orders - 1, np.zeros(len(orders))
-    pairs = _pairs_by_change(statistic_range, people, unit_rows, vertices_only=False)
+    pairs = pairs_by_change(statistic_range, people, unit_rows, vertices_only=False)
     for change, starts in sorted(pairs, key=lambda pair: -abs(pair[0][0]) - abs(pair[0][1])):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
             before = datasets.at(chunk)
@@ -166,7 +166,7 @@ def enumerate_laws(
     A sum near 1 loses 2⁻⁵² for every point; that is added back.
     """
     pure, largest = 0.0, np.zeros(len(orders))
-    for change, starts in _pairs_by_change(statistic_range, people, unit_rows, vertices_only=False):
+    for change, starts in pairs_by_change(statistic_range, people, unit_rows, vertices_only=False):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
             before, after = (law(_log_tables(grid, each)) for each in (chunk, chunk + change))
             ratio = before - after
@@ -184,10 +184,22 @@ def _log_tables(grid: PublicGrid, starts: Array) -> Array:
     return log_p
 
 
-def _pairs_by_change(
+def pairs_by_change(
     statistic_range: tuple[int, int], people: int, unit_rows: int, vertices_only: bool = True
 ) -> Iterator[tuple[Direction, Array]]:
     """(change, every first dataset it must be tried on): for each dataset all changes open to it, or only extreme ones."""
+    changes: dict[Direction, list[Array]] = {}
+    for open_to_it, starts in changes_by_kind(statistic_range, people, unit_rows):
+        for change in _extreme(open_to_it) if vertices_only else open_to_it:
+            changes.setdefault(change, []).append(starts)
+    for change, found in changes.items():
+        yield change, np.concatenate(found)
+
+
+def changes_by_kind(
+    statistic_range: tuple[int, int], people: int, unit_rows: int
+) -> Iterator[tuple[set[Direction], Array]]:
+    """(changes, every first dataset to which just these are open)."""
     low, high = statistic_range
     starts = np.array(reachable(statistic_range, people, unit_rows), dtype=np.int64)
     persons = person_points(statistic_range, unit_rows)
@@ -197,14 +209,10 @@ def _pairs_by_change(
         enough = (m >= people - 1) & (m <= (people - 1) * unit_rows)
         possible[:, i] = enough & (t >= low * m) & (t <= high * m)
     kinds, kind_of = np.unique(possible, axis=0, return_inverse=True)
-    changes: dict[Direction, list[NDArray[np.int64]]] = {}
     for i, kind in enumerate(kinds):
         olds = [person for person, may in zip(persons, kind, strict=True) if may]
-        open_to_it = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in persons} - {(0, 0)}
-        for change in _extreme(open_to_it) if vertices_only else open_to_it:
-            changes.setdefault(change, []).append(starts[kind_of.ravel() == i])
-    for change, found in changes.items():
-        yield change, np.concatenate(found).astype(np.float64)
+        changes = {(new[0] - old[0], new[1] - old[1]) for old in olds for new in persons} - {(0, 0)}
+        yield changes, starts[kind_of.ravel() == i].astype(np.float64)
 
 
 def _extreme(changes: set[Direction]) -> list[Direction]:

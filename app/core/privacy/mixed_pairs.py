@@ -22,11 +22,13 @@ from numpy.typing import NDArray
 
 from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import PublicGrid
+from app.core.privacy.windows import beyond_edges
 
 Array = NDArray[np.float64]
 
 WORK_MAX = 1_200_000
 """Points of the grid times nodes."""
+_EDGES = [0, 1, -2, -1]
 NODE_SDS = 0.06
 """How far nodes are apart, in units of 1/sd: L is then straight between them to a few thousandths."""
 
@@ -49,14 +51,19 @@ def log_drawn(log_p: Array, size: int) -> Array:
     return drawn
 
 
-def log_tables_drawn(grid: PublicGrid, rows: int, t: Array) -> Array:
-    """log q at every sum in `t`, a row each."""
-    log_w = grid.log_prior - grid.temperature * rows * grid.partition + t[:, None] * (grid.temperature * grid.eta)
+def log_window_drawn(grid: PublicGrid, rows: int, t: Array, columns: slice) -> tuple[Array, float]:
+    """(log q at every sum in `t`, a row each, on some neighbouring points; a bound of what the others weigh in p)."""
+    log_w = grid.log_prior[columns] - grid.temperature * rows * grid.partition[columns]
+    log_w = log_w + t[:, None] * (grid.temperature * grid.eta[columns])
     log_w -= log_w.max(axis=1, keepdims=True)
+    edges = log_w[:, None, _EDGES]
     p = np.exp(log_w, out=log_w)
-    p *= (1 - UNIFORM_SHARE) / p.sum(axis=1, keepdims=True)
+    total = p.sum(axis=1, keepdims=True)
+    places = np.tile(np.arange(grid.size)[columns][_EDGES], (len(t), 1))
+    outside = beyond_edges(grid, places, edges, np.log(total))
+    p *= (1 - UNIFORM_SHARE) / total
     p += UNIFORM_SHARE / grid.size
-    return np.log(p, out=p)
+    return np.log(p, out=p), float(outside.max())
 
 
 def pair_supremum(grid: PublicGrid, rows: int, step: int, sd: float, pointwise: bool = False) -> float:

@@ -35,11 +35,14 @@ from app.core.privacy.enumeration import (
     pair_count,
 )
 from app.core.privacy.kernel import kernel_ceiling, supremum_under
-from app.core.privacy.mixed_orders import convex_envelope, drawn_powers, orders_between
+from app.core.privacy.mixed_orders import POWER_LEAST, chorded, convex_envelope, drawn_powers
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
+from app.core.privacy.unit_cells import cell_supremum
+from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
 from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
+from app.core.privacy.unit_slope import steepest_unit_slope
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 
@@ -53,13 +56,15 @@ ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
 REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
 """How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
-VISITS_MAX = 12_000_000
-"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`)."""
-ORDERS_SHORT = 12
-DATASETS_WORK_MAX = 1_000_000
+VISITS_MAX = 7_500_000
+"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`), if sums that
+mixing changes are large enough for that."""
+DATASETS_WORK_MAX = 5_000_000
 LARGE_STEP_SDS = 0.3
 """A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
 _RELATIVE_MARGIN = 1e-9
+_ORDERS_AT_ONCE = 8
+_NEAR_PURE = 0.985
 _GROUP_RATIO = 1.02
 
 
@@ -94,7 +99,7 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     if not kl >= 0:
         raise NumericalFailure("a bound on KL came out undefined")
     capped = capped_curve(curve, float(pure))
-    capped = _with_tried_orders(model, grid, people, unit_rows, curve, capped, float(pure))
+    capped = _with_tried_orders(model, grid, people, unit_rows, curve, capped, float(pure), bounds.top)
     cost, drawn = _with_slack(span, curve), _with_slack(float(pure), capped)
     return DrawCost(cost, drawn, float(kl), span, bounds.method, grid.size)
 
@@ -117,19 +122,19 @@ def _with_tried_orders(
     curve: Array,
     capped: Array,
     pure: float,
+    top: float,
 ) -> Array:
     """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
     orders, (low, high) = np.array(ORDERS), model.statistic_range
     visits = all_pair_count((low, high), people, unit_rows) * grid.size
-    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // 25
+    early = ((curve > 1.001 * capped) | (capped > pure / 4)) & ((orders - 1) * capped < POWER_LEAST)
+    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // (4 if early.any() else 16)
     if visits <= affordable and _few_records((low, high), unit_rows):
-        tried = orders_between(capped, 0, pure, len(ORDERS))
-        if visits > VISITS_MAX // 10:
-            tried = np.append(tried[:ORDERS_SHORT], tried[ORDERS_SHORT::3])
-        powers = np.full(len(orders), np.inf)
-        powers[tried] = enumerate_drawn(grid, (low, high), people, unit_rows, orders[tried])
-    elif unit_rows == 1 and low == 0:
-        powers = drawn_powers(grid, people, high, curve, capped, pure)
+        powers = _every_pair(grid, (low, high), people, unit_rows, pure)
+    elif unit_rows > 1:
+        powers = lattice_powers(grid, (low, high), people, unit_rows, capped, pure)
+    elif low == 0:
+        powers = drawn_powers(grid, people, high, curve, capped, pure, top)
     else:
         return capped
     lost = (
@@ -139,6 +144,17 @@ def _with_tried_orders(
     powers = powers * (1 + _RELATIVE_MARGIN) + 2 * orders * lost
     better: Array = convex_envelope(np.minimum((orders - 1) * capped, powers), pure) / (orders - 1)
     return np.minimum(capped, better * (1 + _RELATIVE_MARGIN))
+
+
+def _every_pair(grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, pure: float) -> Array:
+    """(α−1)·D_α of the mixed table, up to the order where D_α is all but the pure cost."""
+    orders, powers = np.array(ORDERS), np.full(len(ORDERS), np.inf)
+    for start in range(0, len(orders), _ORDERS_AT_ONCE):
+        part = slice(start, start + _ORDERS_AT_ONCE)
+        powers[part] = enumerate_drawn(grid, statistic_range, people, unit_rows, orders[part])
+        if powers[part][-1] >= _NEAR_PURE * pure * (orders[part][-1] - 1):
+            break
+    return powers
 
 
 def _with_slack(pure: float, curve: Array) -> Cost:
@@ -163,6 +179,8 @@ class _Bounds:
     exact: Supremum
     pure: float
     method: str
+    top: float = np.inf
+    """ψ″ ≤ top wherever a path goes, one row a person; infinite where it is not known."""
 
 
 def _bounds(
@@ -180,14 +198,21 @@ def _bounds(
         slack = rounding_factor(grid, edge + ORDERS[-1] * (high - low), float(people))
         exact = supremum_under(ceiling, (low, high), people).times(slack)
         pure = _largest_change(grid, ceiling, (low, high), people)
-        return _Bounds(exact, pure, "certified: ceilings of the curvature under its kernel")
+        top = float(np.maximum(ceiling.left, ceiling.right).max())
+        return _Bounds(exact, pure, "certified: ceilings of the curvature under its kernel", top)
     if unit_rows > 1 and low == 0:
         mesh = mesh_supremum(grid, high, people, unit_rows)
         if mesh is not None:
             return _meshed(mesh, grid, model.statistic_range, people, unit_rows)
     tops = _tops(_Peaks(grid, (low, high), people, unit_rows, changes))
-    exact = Supremum(_weighted_means(tops), float(tops[0] / 2))
-    return _Bounds(exact, _chernoff(tops, grid.size), "certified: supremum of the curvature")
+    curve, pure = _weighted_means(tops), _chernoff(tops, grid.size)
+    if unit_rows > 1 and low == 0:
+        slack = rounding_factor(grid, 2.0 * edge, 2.0 * people * unit_rows)
+        slope = steepest_unit_slope(grid, high, people, unit_rows) * slack + np.sqrt(tops[0]) * (slack - 1)
+        pure = _unit_pure(grid, (low, high), people, unit_rows, float(np.fmin(pure, slope)), slack)
+        curve = _unit_curve(grid, (low, high), people, unit_rows, pure, curve / slack) * slack
+    exact = Supremum(chorded(curve), float(tops[0] / 2))
+    return _Bounds(exact, pure, "certified: supremum of the curvature")
 
 
 def _meshed(
@@ -197,10 +222,30 @@ def _meshed(
     edge, rows = float(statistic_range[1] * people * unit_rows), float(people * unit_rows)
     slack = rounding_factor(grid, 2 * edge, 2 * rows)
     pure = mesh.pure * slack + np.sqrt(2 * mesh.exact.kl) * (slack - 1)
+    pure = _unit_pure(grid, statistic_range, people, unit_rows, float(pure), slack)
+    curve = _unit_curve(grid, statistic_range, people, unit_rows, float(pure), mesh.exact.curve)
+    exact = Supremum(chorded(curve), mesh.exact.kl).times(slack)
+    return _Bounds(exact, float(pure), "certified: ceilings of the curvature along every path")
+
+
+def _unit_pure(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, known: float, slack: float
+) -> float:
     few = _few_records(statistic_range, unit_rows)
     if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
-        pure = min(pure, enumerate_pure(grid, statistic_range, people, unit_rows) + np.log(slack))
-    return _Bounds(mesh.exact.times(slack), float(pure), "certified: ceilings of the curvature along every path")
+        return min(known, enumerate_pure(grid, statistic_range, people, unit_rows) + float(np.log(slack)))
+    return known
+
+
+def _unit_curve(
+    grid: PublicGrid, statistic_range: tuple[int, int], people: int, unit_rows: int, pure: float, known: Array
+) -> Array:
+    """D_α of every dataset where they are few, else by cells."""
+    if _few_records(statistic_range, unit_rows):
+        curve = lattice_curve(grid, statistic_range, people, unit_rows, pure)
+        if curve is not None:
+            return np.minimum(known, curve)
+    return cell_supremum(grid, statistic_range[1], people, unit_rows, pure, known)
 
 
 def _chernoff(tops: Array, points: int) -> float:

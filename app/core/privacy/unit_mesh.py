@@ -13,9 +13,8 @@ and on every piece of x Var_d is at most the largest ceiling among the cells tha
 j < k, has no person of more than j rows, so its changes are those from 1 … j rows to 1 … k; with more rows from 1 … k rows. D_α
 is convex in the change: the vertices of those are enough, and every dataset is in one of the k classes.
 
-The pure cost of the table mixed with γ (`mixed_slope.py`): |d/dx log q_k(v + xd)| = w_k·|b_k − E b|. On a cell log p_k lies under
-its tangent at the centre, E b moves by at most √(Var_d·Var_δ), both under their ceilings, and a change between vertices has a b
-between theirs. Two neighbours and all between them are in cells of n … nk rows, a mean of 0 … s.
+The pure cost of the table mixed with γ is at most the steepest slope among cells of n … nk rows
+and a mean of 0 … s (`unit_slope.py`).
 """
 
 from dataclasses import dataclass
@@ -25,13 +24,14 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, PublicGrid, directions, person_corners
 from app.core.numerics.hull import hull_vertices
+from app.core.privacy.cells import Cells
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.enumeration import Supremum
 from app.core.privacy.range_maximum import RangeMaximum
-from app.core.privacy.windows import means_peaking_at, outside_weight, points_per_sd, posterior_windows, window_width
+from app.core.privacy.unit_slope import CellTables
+from app.core.privacy.windows import means_peaking_at, points_per_sd, posterior_windows, window_width
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -52,7 +52,6 @@ _ROW_RATIO_NEAR, _ROW_RATIO = 1.1, 1.3
 _NEAR_ROWS = 1.2
 _GROWTH = 1.3
 _CELLS_MAX = 8_000
-_CHUNK_ELEMENTS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,99 +181,24 @@ class _Mesh:
     """Cells [a[i], a[i+1]] × [m[j], m[j+1]], flattened with j running fastest, with what bounds them all."""
 
     def __init__(self, grid: PublicGrid, a: Array, m: Array) -> None:
-        self.grid, self.a, self.m = grid, a, m
+        self.a, self.m = a, m
         low_a, low_m = (side.ravel() for side in np.meshgrid(a[:-1], m[:-1], indexing="ij"))
         high_a, high_m = (side.ravel() for side in np.meshgrid(a[1:], m[1:], indexing="ij"))
-        self.centre_m = (low_m + high_m) / 2
-        self.centre_t = self.centre_m * (low_a + high_a) / 2
-        corners = np.array([(mean * rows, rows) for mean, rows in product((low_a, high_a), (low_m, high_m))])
-        self.moved = (corners - [self.centre_t, self.centre_m]).transpose(2, 0, 1)  # cell, corner, (t, m)
-        self.width = window_width(grid, self.centre_t, self.centre_m)
-        self.outside, self.moments = self._moments()
+        self._cells = Cells(low_a, high_a, low_m, high_m)
+        self._tables = CellTables(grid, self._cells)
         self._tallest: dict[Direction, RangeMaximum] = {}
-
-    def _chunks(self, chosen: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        return np.array_split(chosen, max(1, len(chosen) * self.width // _CHUNK_ELEMENTS))
-
-    def _tables(self, part: NDArray[np.int64]) -> tuple[Array, Array, Array, Array, Array]:
-        """(log p, centred τη, centred τA, tilts to the corners, bound of the weight outside at the corners)."""
-        windows = posterior_windows(self.grid, self.centre_t[part], self.centre_m[part], self.width)
-        p = np.exp(windows.log_p)
-        eta, partition = (
-            self.grid.temperature * each[windows.columns] for each in (self.grid.eta, self.grid.partition)
-        )
-        eta, partition = (each - (p * each).sum(axis=1, keepdims=True) for each in (eta, partition))
-        moved = self.moved[part]
-        tilt = moved[:, :, :1] * eta[:, None, :] - moved[:, :, 1:] * partition[:, None, :]
-        with np.errstate(over="ignore"):
-            outside = np.max([outside_weight(self.grid, windows, tilt[:, i]) for i in range(4)], axis=0)
-        return windows.log_p, eta, partition, tilt, outside
-
-    def _moments(self) -> tuple[Array, Array]:
-        outside, moments = np.empty(len(self.centre_m)), np.empty((len(self.centre_m), 4, 3))
-        for part in self._chunks(np.arange(len(self.centre_m))):
-            log_p, eta, partition, tilt, outside[part] = self._tables(part)
-            with np.errstate(over="ignore"):
-                weights = np.exp(log_p[:, None, :] + tilt)
-            moments[part] = weights @ np.stack([eta**2, eta * partition, partition**2], axis=2)
-        return outside, moments
-
-    def ceilings(self, change: Direction) -> Array:
-        """Of Var_d, for every cell."""
-        t, m = change
-        forms = t * t * self.moments[:, :, 0] - 2 * t * m * self.moments[:, :, 1] + m * m * self.moments[:, :, 2]
-        lost = 1e-12 * (t * t * self.moments[:, :, 0] + m * m * self.moments[:, :, 2])
-        width = float(np.ptp(self.grid.change(change))) ** 2
-        with np.errstate(invalid="ignore"):
-            ceilings: Array = np.maximum(forms + lost, 0.0).max(axis=1) + np.where(
-                self.outside > 0, width * self.outside, 0
-            )
-        return ceilings
 
     def tallest(self, change: Direction) -> RangeMaximum:
         """Its ceilings, one row of cells to each number of rows."""
         if change not in self._tallest:
-            self._tallest[change] = RangeMaximum(self.ceilings(change).reshape(len(self.a) - 1, -1).T)
+            self._tallest[change] = RangeMaximum(self._tables.ceilings(change).reshape(len(self.a) - 1, -1).T)
         return self._tallest[change]
 
     def steepest(self, changes: list[Direction], steps: int, rows: tuple[int, int]) -> float:
         """sup of w_k·|b_k − E b| over the cells of reachable statistics and all changes between the given ones."""
-        cell_a, cell_m = np.divmod(np.arange(len(self.centre_m)), len(self.m) - 1)
-        inside = (self.a[cell_a + 1] > 0) & (self.a[cell_a] < steps)
-        inside &= (self.m[cell_m + 1] > rows[0]) & (self.m[cell_m] < rows[1])
-        ceilings = {change: self.ceilings(change) for change in changes}
-        steepest = 0.0
-        for part in self._chunks(np.flatnonzero(inside)):
-            slopes = self._slopes(part, {change: ceiling[part] for change, ceiling in ceilings.items()})
-            steepest = float(np.maximum(steepest, slopes.max()))
-        return steepest
-
-    def _slopes(self, part: NDArray[np.int64], ceilings: dict[Direction, Array]) -> Array:
-        log_p, eta, partition, tilt, outside = self._tables(part)
-        spread = self._spread(part, outside)
-        with np.errstate(over="ignore"):
-            share = np.exp(log_p + tilt.max(axis=1))
-        share /= share + UNIFORM_SHARE / ((1 - UNIFORM_SHARE) * self.grid.size)
-        slopes = np.zeros(len(part))
-        for change, ceiling in ceilings.items():
-            away = np.abs(change[0] * eta - change[1] * partition) + np.sqrt(ceiling * spread)[:, None]
-            span = float(np.ptp(self.grid.change(change)))
-            with np.errstate(invalid="ignore"):
-                beyond = np.where(outside > 0, 2 * span * outside / UNIFORM_SHARE, 0.0)
-            slopes = np.maximum(slopes, (share * away).max(axis=1) + beyond)
-        return slopes
-
-    def _spread(self, part: NDArray[np.int64], outside: Array) -> Array:
-        """A ceiling of Var(f·δ) for every δ from the centre to a point of the cell."""
-        t, m = self.moved[part][:, :, None, 0], self.moved[part][:, :, None, 1]
-        sums = self.moments[part][:, None]
-        forms = t * t * sums[..., 0] - 2 * t * m * sums[..., 1] + m * m * sums[..., 2]
-        lost = 1e-12 * (t * t * sums[..., 0] + m * m * sums[..., 2])
-        eta, partition = (self.grid.temperature * np.ptp(each) for each in (self.grid.eta, self.grid.partition))
-        width = ((np.abs(t) * eta + np.abs(m) * partition) ** 2).max(axis=(1, 2))
-        with np.errstate(invalid="ignore"):
-            spread: Array = np.maximum(forms + lost, 0.0).max(axis=(1, 2)) + np.where(outside > 0, width * outside, 0.0)
-        return spread
+        cells = self._cells
+        inside = (cells.a1 > 0) & (cells.a0 < steps) & (cells.m1 > rows[0]) & (cells.m0 < rows[1])
+        return float(self._tables.slopes(np.flatnonzero(inside), changes)[0].max(initial=0.0))
 
 
 def _along(mesh: _Mesh, paths: _Paths, change: Direction, starts: tuple[Array, ...]) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from app.core.grids.bernoulli import TRIM_MAX, TRIM_MIN
 from app.core.kinds.mechanism_fields import TEMPERATURE_MIN, Score
 from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.map_cost import choice_cost
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
 from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, likelihood_power
@@ -25,7 +26,6 @@ from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN
 from app.core.privacy.targets import Target, impossible
 
 SHARE_MIN = 1e-3
-POINT_WIDTH = 1e-4
 NOISE_WIDTH = 1e-4
 
 
@@ -124,15 +124,14 @@ def largest_point_epsilon(model: Model, people: int, unit_rows: int, score: Scor
     def cost_of(epsilon: float) -> Cost:
         return MapPoint(epsilon, score).cost(model, people, unit_rows).total
 
-    if score == "probability":
-        return _largest_epsilon(cost_of, target, dearest, POINT_WIDTH)
-
     def cost_at(log_epsilon: float) -> Cost:
         return cost_of(_point_epsilon(log_epsilon))
 
     def predicted_at(log_epsilon: float) -> NDArray[np.float64]:
-        power = likelihood_power(model, _point_epsilon(log_epsilon), people, unit_rows)
-        return predicted_curve(model, people, unit_rows, power)
+        epsilon = _point_epsilon(log_epsilon)
+        if score == "probability":
+            return _choice_predicted(epsilon)
+        return predicted_curve(model, people, unit_rows, likelihood_power(model, epsilon, people, unit_rows))
 
     ends = math.log(EPSILON_MIN), math.log(EPSILON_MAX)
     start = min(max(math.log(max(target.epsilon, EPSILON_MIN)), ends[0]), ends[1])
@@ -140,6 +139,12 @@ def largest_point_epsilon(model: Model, people: int, unit_rows: int, score: Scor
     if found is None:
         raise impossible(dearest, cost_at(ends[0]).epsilon(target.delta))
     return _point_epsilon(found)
+
+
+def _choice_predicted(epsilon: float) -> NDArray[np.float64]:
+    """Half the range is what a choice by probability mostly costs; a true cost says how far off (`boundary_search.py`)."""
+    half = choice_cost(epsilon / 2)
+    return np.array([*half.curve, half.pure])
 
 
 def _point_epsilon(log_epsilon: float) -> float:

@@ -1,7 +1,7 @@
 """What one point of `map` costs: never more than a choice whose log-ratios between neighbours have range ε.
 
 log_density   one draw of the posterior at a power, with its own curve and pure cost
-probability   D_α ≤ min(ε, α·ε²/8); where few datasets are possible, every pair of the tables drawn from
+probability   D_α ≤ min(ε, α·ε²/8); where few datasets are possible, every pair of the tables drawn from (`map_pairs.py`)
 """
 
 from functools import lru_cache
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.map_pairs import scored_supremum
 from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
 from app.core.privacy.enumeration import all_pair_count, enumerate_laws
 from app.core.privacy.mixed_pairs import log_drawn
@@ -38,7 +39,7 @@ def tempered_cost(model: Model, people: int, unit_rows: int, epsilon: float, pow
 def scored_cost(model: Model, people: int, unit_rows: int, epsilon: float, gain: float) -> ReleaseCost:
     """Of one point with weights ∝ exp(gain·probability), the gain such that log-ratios have range ε."""
     cost, method = choice_cost(chargeable(epsilon)), "certified: bounded range"
-    visited = _visited(model, people, unit_rows, gain)
+    visited = _every_sum(model, people, gain) if unit_rows == 1 else _visited(model, people, unit_rows, gain)
     if visited is not None:
         cost, method = smaller(visited, cost), "exact: every neighbouring pair"
     kl = min(cost.curve[0], epsilon, epsilon**2 / 8)
@@ -49,6 +50,14 @@ def smaller(first: Cost, second: Cost) -> Cost:
     """Two bounds of one law: the smaller at every order."""
     curve = tuple(min(pair) for pair in zip(first.curve, second.curve, strict=True))
     return Cost(min(first.pure, second.pure), curve)
+
+
+@lru_cache(maxsize=512)
+def _every_sum(model: Model, people: int, gain: float) -> Cost | None:
+    """One row a person: `map_pairs.py`, with the same error of a log-weight as `_visited`."""
+    low, high = model.statistic_range
+    found = scored_supremum(model.grid(people, 1.0), people, high, gain) if low == 0 else None
+    return None if found is None else _with_errors(*found, gain)
 
 
 @lru_cache(maxsize=512)
@@ -65,9 +74,12 @@ def _visited(model: Model, people: int, unit_rows: int, gain: float) -> Cost | N
         weights -= weights.max(axis=1, keepdims=True)
         return log_drawn(weights - np.log(np.exp(weights).sum(axis=1, keepdims=True)), grid.size)
 
-    orders = np.array(ORDERS)
-    pure, curve = enumerate_laws(grid, model.statistic_range, people, unit_rows, orders, law)
-    error = 2 * WEIGHT_ERROR * (1 + 2 * gain)  # of the sampler, and as much again of the doubles here
+    pure, curve = enumerate_laws(grid, model.statistic_range, people, unit_rows, np.array(ORDERS), law)
+    return _with_errors(pure, curve, gain)
+
+
+def _with_errors(pure: float, curve: Array, gain: float) -> Cost:
+    orders, error = np.array(ORDERS), 2 * WEIGHT_ERROR * (1 + 2 * gain)  # of the sampler, and as much again of doubles
     curve = curve * (1 + _RELATIVE_MARGIN) + 2 * error * (2 * orders - 1) / (orders - 1)
     return Cost(pure * (1 + _RELATIVE_MARGIN) + 4 * error, tuple(curve.tolist()))
 
