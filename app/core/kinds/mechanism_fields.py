@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from app.core.kinds.belief import NoBelief
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
 from app.core.specs import Spec
 from app.errors import InvalidMechanism
@@ -17,10 +18,6 @@ TEMPERATURE_MIN = 1e-6
 Score = Literal["probability", "log_density"]
 SCORES: tuple[Score, ...] = ("log_density", "probability")
 AUTO_SCORE: Literal["auto"] = "auto"
-CURRENT_LAW = 2
-"""Which law a release of today is drawn from. A mechanism keeps what it costs and draws under every earlier number, so that
-what was drawn then can still be costed. In `map` with the probability score, 1 has its gain from a bound of total variation,
-2 from the largest change of one point."""
 
 Samples = Annotated[int, Field(ge=1, le=SAMPLES_MAX)]
 Epsilon = Annotated[float, Field(ge=EPSILON_MIN, le=EPSILON_MAX)]
@@ -70,7 +67,7 @@ class MapMechanism(MechanismSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class BapsFields:
+class BapsFields(NoBelief):
     """`samples` draws at `temperature` τ, the power on the likelihood. Cost: `samples` times that of one draw."""
 
     samples: int
@@ -90,7 +87,7 @@ class BapsFields:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceFields:
+class LaplaceFields(NoBelief):
     """Discrete Laplace noise once, of pure `epsilon`; then `samples` of them for free."""
 
     samples: int
@@ -111,7 +108,7 @@ class LaplaceFields:
 
 
 @dataclass(frozen=True, slots=True)
-class MapFields:
+class MapFields(NoBelief):
     """One point, charged once. `auto` stands for a score that a plan still has to name; `law` is no part of a request."""
 
     epsilon: float
