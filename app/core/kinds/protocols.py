@@ -58,6 +58,11 @@ class MechanismOf(Hashable, Protocol[Model, Statistic]):
         """(samples, parameters), from the operating system's randomness in production."""
         ...
 
+    @property
+    def belief_points(self) -> int:
+        """How many points a belief has: public, so that what a question would be answered with is known before."""
+        ...
+
     def calibrated_parameters(self, model: Model, people: int, unit_rows: int, /) -> tuple[Parameter, ...]:
         """Those of `belief`, whose ranges are the untrimmed prior's; from public numbers. Raises CalibratedUnavailable."""
         ...
@@ -81,6 +86,14 @@ class MeasuringMechanism(Protocol):
     def infer(
         self, model: Any, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes], /
     ) -> NDArray[np.float64]: ...
+
+
+@runtime_checkable
+class TemperedMechanism(Protocol):
+    """One whose samples are independent draws of a posterior at this power of the likelihood."""
+
+    @property
+    def temperature(self) -> float: ...
 
 
 def drawn_once(
