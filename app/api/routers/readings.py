@@ -163,7 +163,7 @@ async def get_samples(
     accept: _Accept = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Joint draws, or points of the belief given them, as JSON, CSV, Arrow, Parquet or ArviZ's netCDF, with the receipt inside."""
+    """Joint draws, or points of the belief given them, as JSON, CSV, Arrow, Parquet or ArviZ's netCDF, with their receipt."""
     runtime, reader = runtime_of(request), await read_reader(request)
     export = await describe_export(
         runtime,
