@@ -63,6 +63,10 @@ class NoBelief:
     __slots__ = ()
     belief_points: ClassVar[int] = POINTS
 
+    @property
+    def drawn_at(self) -> float | None:
+        return None
+
     def calibrated_parameters(self, model: Any, people: int, unit_rows: int) -> tuple[Parameter, ...]:
         raise CalibratedUnavailable(UNKNOWN)
 

@@ -59,6 +59,11 @@ class MechanismOf(Hashable, Protocol[Model, Statistic]):
         ...
 
     @property
+    def drawn_at(self) -> float | None:
+        """The temperature of the posterior of which samples are independent draws; None where they are something else."""
+        ...
+
+    @property
     def belief_points(self) -> int:
         """How many points a belief has: public, so that what a question would be answered with is known before."""
         ...
@@ -86,14 +91,6 @@ class MeasuringMechanism(Protocol):
     def infer(
         self, model: Any, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes], /
     ) -> NDArray[np.float64]: ...
-
-
-@runtime_checkable
-class TemperedMechanism(Protocol):
-    """One whose samples are independent draws of a posterior at this power of the likelihood."""
-
-    @property
-    def temperature(self) -> float: ...
 
 
 def drawn_once(

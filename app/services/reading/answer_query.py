@@ -96,7 +96,7 @@ async def answer_bytes(
     if known is not None:
         return known
     if _is_quick(question, release.samples):
-        answer = encode(_answer_json(question, release, questions))
+        answer = encode(answer_json(question, release, questions))
     else:
         answer = encode(await in_thread(_answer_and_sum, question, release, questions))
     if keep:
@@ -136,7 +136,7 @@ def _length_max(spec: Any) -> int:
     return OFF_LOOP_BYTES_REAL if real else OFF_LOOP_BYTES
 
 
-def _answer_json(question: Question, release: PublishedRelease, questions: int) -> dict[str, Any]:
+def answer_json(question: Question, release: PublishedRelease, questions: int) -> dict[str, Any]:
     public = release.public
     found = answer_question(question, release.samples, questions=questions)
     rests_on = {"samples": public.evidence, "view": public.view, "points": public.points}
@@ -186,7 +186,7 @@ def _is_quick(question: Question, samples: SampleSet) -> bool:
 
 def _answer_and_sum(question: Question, release: PublishedRelease, questions: int) -> dict[str, Any]:
     """In a thread: also the sums that the next question about this parameter will need, so that it needs no thread."""
-    found = _answer_json(question, release, questions)
+    found = answer_json(question, release, questions)
     if isinstance(question.estimand, ParameterEstimand):
         release.samples.marginal(question.estimand.index).sum_up()
     return found

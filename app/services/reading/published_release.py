@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.core.decisions import CALIBRATED, SAMPLES, SampleSet, View
 from app.core.kinds import ReleaseMechanism, kind_of
 from app.core.kinds.belief import Evidence
-from app.core.kinds.protocols import MeasuringMechanism, TemperedMechanism
+from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import AccessRequired, IntegrityFailure
 from app.services.ledger.ledger_trust import require_servable
 from app.services.people.verify_key import require_still_valid
@@ -158,7 +158,7 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
         evidence=samples,
         size=size,
         model=model,
-        temperature=mechanism.temperature if isinstance(mechanism, TemperedMechanism) else None,
+        temperature=mechanism.drawn_at,
         assumes=kind_of(model).card.assumes(model, release.unit_rows),
     )
     return Stored(public, int(release.cost["samples"]), release, mechanism)
