@@ -25,7 +25,7 @@ from tests.client.served_place import Trial
 
 
 def test_draws_and_summary_agree_with_each_other_and_with_questions(analyst: Any, trial: Trial) -> None:
-    release = analyst.release(trial.release)
+    release = analyst.release(trial.release).in_view("samples")
     draws = list(release.samples()["theta"])
     assert len(draws) == 8
     row = release.summary(level=0.5)["theta"]
