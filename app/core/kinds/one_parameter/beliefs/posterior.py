@@ -28,6 +28,7 @@ _TOGETHER = 48
 _FILLED = CELLS // 6
 _CUT = 34.0
 _TURNS = 12
+_GRADED = 256
 
 
 def calibrated_range(model: NaturalModel, unit_rows: int) -> tuple[Parameter, ...]:
@@ -42,6 +43,7 @@ def calibrated_belief(
 ) -> Belief:
     """Raises CalibratedUnavailable."""
     parameters, law = calibrated_range(model, unit_rows), row_law(model)
+    law.check(people)
     edges, masses = calibrated_table(law, people, measurement)
     phi = stratified_points(edges, masses, seed)
     return Belief(parameters, law.prior.theta(phi)[:, None])
@@ -108,8 +110,9 @@ def _slice(law: RowLaw, table: LikelihoodTable, rows: int) -> _Slice:
     if count > NODES_MAX:
         raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
     even = np.interp(np.linspace(ends[0], ends[1], count), np.sqrt(rows) * law.depth, rows * law.mean)
-    totals = np.unique(np.rint(np.concatenate([even, table.totals]))).clip(table.totals[0], table.totals[-1])
-    totals = np.unique(totals)
+    graded = np.geomspace(1, rows * law.model.statistic.steps, _GRADED)  # laws narrow down to a point at either end
+    wanted = np.concatenate([even, table.totals, graded, rows * law.model.statistic.steps - graded])
+    totals = np.unique(np.rint(wanted.clip(table.totals[0], table.totals[-1])))
     edges = np.floor((totals[:-1] + totals[1:]) / 2)
     stands_for = np.diff(np.concatenate([[totals[0] - 1], edges, [totals[-1]]]))
     depth = np.interp(totals, rows * law.mean, np.sqrt(rows) * law.depth)
