@@ -53,7 +53,9 @@ def test_a_question_from_a_file_or_standard_input_is_answered_in_the_services_ow
 
 def test_short_options_become_a_table_that_lines_up(postern: Postern, trial: Trial) -> None:
     options = ("--mean", "theta", "--mean", "theta / (1 - theta)", "--interval", "theta", "--level", "0.8")
-    code, out, _ = postern("query", trial.release, *options, "--probability", "theta > 0.5", "--view", "samples", "--table")
+    code, out, _ = postern(
+        "query", trial.release, *options, "--probability", "theta > 0.5", "--view", "samples", "--table"
+    )
     lines = out.splitlines()
     assert code == 0
     assert lines[0].split()[:2] == ["question", "response"]
