@@ -26,6 +26,7 @@ pytestmark = POSTGRES_DEEP
 THETA = {"kind": "parameter", "name": "theta"}
 INTERVAL = {"estimand": THETA, "utility": {"kind": "interval", "level": 0.9}}
 MEAN = {"estimand": THETA, "utility": {"kind": "squared"}}
+ACTIONS = {"kind": "actions", "actions": {"treat": "theta", "wait": "1 - theta"}, "range": [0, 1]}
 CALIBRATED = {"view": "calibrated"}
 
 
@@ -87,11 +88,7 @@ async def test_below_temperature_one_nothing_is_said_about_coverage_but_that(wor
 async def test_a_rate_below_the_trim_is_said_to_be_at_the_edge_and_believed_beyond_it(world: World):
     release = await world.published(await world.dataset(data=rows(929, 27)), samples=40)
     async with over_http(world.runtime) as client:
-        for question in (
-            INTERVAL,
-            MEAN,
-            {"utility": {"kind": "actions", "actions": {"a": "theta", "b": "1 - theta"}, "range": [0, 1]}},
-        ):
+        for question in (INTERVAL, MEAN, {"utility": ACTIONS}):
             found = await ask(client, world.boss, release, question)
             assert codes(found) == {"at_public_edge"}
             assert "lower end of the public range of theta, 0.05" in found["warnings"][0]["detail"]
