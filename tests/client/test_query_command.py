@@ -65,11 +65,8 @@ def test_short_options_become_a_table_that_lines_up(postern: Postern, trial: Tri
         "80 % interval of theta",
         "mean of theta > 0.5",
     ]
-    assert "8 samples, view samples" in lines
-    assert {line.partition(":")[0] for line in lines[lines.index("8 samples, view samples") + 1 :]} == {
-        "temperature",
-        "too_few_samples",
-    }
+    foot = next(place for place, line in enumerate(lines) if line.startswith("8 samples, view samples"))
+    assert {line.partition(":")[0] for line in lines[foot + 1 :]} == {"temperature", "too_few_samples"}
     assert len({line.rfind("0.95") for line in lines[2:6]}) == 1
 
 
