@@ -107,7 +107,7 @@ def serves(asked: Comparison, rated: Alternative) -> bool:
 
 
 def reason(asked: Comparison, best: Alternative, others: list[Alternative]) -> str:
-    """Why the first of several is ahead. A point that is not ranked is mentioned on its own, where it errs less."""
+    """Why the first of several is ahead."""
     ranked = [each for each in others if not _is_point(each) or asked.samples == 1]
     kind = best.mechanism.kind
     if not ranked:
@@ -116,12 +116,6 @@ def reason(asked: Comparison, best: Alternative, others: list[Alternative]) -> s
         ratio = asked.error(ranked[0]) / asked.error(best)
         smaller = f"{ratio:.3g} times smaller" if ratio >= 1.005 else f"{100 * (ratio - 1):.2g} % smaller"
         text = f"{kind}: expected error {smaller} than with {ranked[0].mechanism.kind}; {_why(asked, best, ranked[0])}"
-    for each in others:
-        if each not in ranked and asked.error(each) < asked.error(best):
-            text += (
-                f". A single point (map) would err {asked.error(best) / asked.error(each):.3g} times less, but it has "
-            )
-            text += "no spread to ask about: it is chosen where one sample is asked for"
     return text
 
 
