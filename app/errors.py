@@ -24,6 +24,7 @@ PosternError
 │   ├── DataMissing              data_missing
 │   ├── ReleaseNotReady          release_not_ready
 │   ├── ReleaseWithdrawn         release_withdrawn
+│   ├── CalibratedUnavailable    calibrated_unavailable (ask of the samples instead)
 │   └── BudgetExhausted          budget_exhausted
 ├── RateLimited                  rate_limited (retry later)
 ├── Unavailable                  unavailable (retry later), too_busy
@@ -199,6 +200,12 @@ class ReleaseNotReady(Conflict):
 
 class ReleaseWithdrawn(Conflict):
     code = "release_withdrawn"
+
+
+class CalibratedUnavailable(Conflict):
+    """The calibrated view was asked for by name and this release has none; `detail` says why."""
+
+    code = "calibrated_unavailable"
 
 
 class BudgetExhausted(Conflict):

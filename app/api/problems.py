@@ -48,6 +48,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "data_missing": (409, "The dataset has no data yet"),
     "release_not_ready": (409, "The release is not published yet"),
     "release_withdrawn": (409, "The release was withdrawn"),
+    "calibrated_unavailable": (409, "This release has no calibrated view"),
     "budget_exhausted": (409, "The privacy budget does not cover this"),
     "payload_too_large": (413, "The body is too large"),
     "unsupported_format": (415, "That format is not understood here"),

@@ -1,4 +1,7 @@
-"""Drawn samples, written once: float64, little-endian, one sample after another."""
+"""Drawn samples, written once: float64, little-endian, one sample after another.
+
+Beside them, where samples are free, the noisy statistic they come from: int64, little-endian. It was paid for with them.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.storage.tables import sample_sets
 
 _FLOAT = np.dtype("<f8")
+_WHOLE = np.dtype("<i8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +37,39 @@ def record_of(release_id: str, values: NDArray[np.float64]) -> SampleSetRecord:
     return SampleSetRecord(release_id, samples, parameters, np.ascontiguousarray(values, _FLOAT).tobytes())
 
 
-async def insert_samples(connection: AsyncConnection, record: SampleSetRecord) -> None:
+async def insert_samples(
+    connection: AsyncConnection, record: SampleSetRecord, measured: NDArray[np.int64] | None = None
+) -> None:
     """A second set for the same release is an integrity error, whoever tries."""
     values: dict[str, Any] = {
         "release_id": record.release_id,
         "samples": record.samples,
         "parameters": record.parameters,
         "body": record.body,
+        "measured": None if measured is None else np.ascontiguousarray(measured, _WHOLE).tobytes(),
     }
     await connection.execute(insert(sample_sets).values(values))
 
 
 async def get_samples(connection: AsyncConnection, release_id: str) -> SampleSetRecord | None:
-    statement = select(sample_sets).where(sample_sets.c.release_id == release_id)
+    columns = [column for column in sample_sets.c if column is not sample_sets.c.measured]
+    statement = select(*columns).where(sample_sets.c.release_id == release_id)
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
         return None
     return SampleSetRecord(row.release_id, row.samples, row.parameters, bytes(row.body))
+
+
+async def get_measured(connection: AsyncConnection, release_id: str) -> NDArray[np.int64] | None:
+    """The noisy statistic of a release whose samples are free; None of drawn ones, and where it was not yet kept."""
+    statement = select(sample_sets.c.measured).where(sample_sets.c.release_id == release_id)
+    found = (await connection.execute(statement)).scalar_one_or_none()
+    return None if found is None else np.frombuffer(bytes(found), dtype=_WHOLE)
+
+
+async def has_measured(connection: AsyncConnection, release_id: str) -> bool:
+    statement = select(sample_sets.c.measured.is_not(None)).where(sample_sets.c.release_id == release_id)
+    return bool((await connection.execute(statement)).scalar_one_or_none())
 
 
 async def has_samples(connection: AsyncConnection, release_id: str) -> bool:

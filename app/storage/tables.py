@@ -267,6 +267,7 @@ sample_sets = Table(
     Column("samples", Integer, nullable=False),
     Column("parameters", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("measured", LargeBinary),
     CheckConstraint("samples > 0 AND parameters > 0", name="shape_positive"),
     CheckConstraint("length(body) = 8 * samples * parameters", name="body_fits_shape"),
 )

@@ -13,7 +13,7 @@ from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, refuse_wide_budget
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, drawn_once, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
 from app.core.parameters import Parameter
 from app.core.schema import Column
@@ -104,6 +104,7 @@ __all__ = [
     "ReleaseModel",
     "compile_question",
     "drawn_by",
+    "drawn_once",
     "kind_of",
     "kind_with",
     "mechanism_specs",

@@ -1,4 +1,7 @@
-"""The settings of `baps`, `laplace` and `map`, the same in every kind of model; a kind adds what they cost and how they draw."""
+"""The settings of `baps`, `laplace`, `gaussian` and `map`, the same in every kind of model.
+
+A kind adds what they cost and how they draw.
+"""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -6,6 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from app.core.kinds.belief import NoBelief
+from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
 from app.core.specs import Spec
 from app.errors import InvalidMechanism
@@ -53,6 +58,15 @@ class LaplaceMechanism(MechanismSpec):
     epsilon: Epsilon = Field(description="The pure ε of the whole release.")
 
 
+class GaussianMechanism(MechanismSpec):
+    """Gaussian noise on what the model sums or counts, once; then samples of the posterior given that."""
+
+    kind: Literal["gaussian"] = Field(description="The name of the mechanism.")
+    samples: Samples = Field(description=FREE_SAMPLES)
+    epsilon: Epsilon = Field(description="The ε of the whole release, at `delta`.")
+    delta: float = Field(ge=DELTA_MIN, le=DELTA_MAX, description="The δ at which the release costs `epsilon`.")
+
+
 class MapMechanism(MechanismSpec):
     """One point near the posterior's peak."""
 
@@ -66,7 +80,7 @@ class MapMechanism(MechanismSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class BapsFields:
+class BapsFields(NoBelief):
     """`samples` draws at `temperature` τ, the power on the likelihood. Cost: `samples` times that of one draw."""
 
     samples: int
@@ -78,6 +92,10 @@ class BapsFields:
         if not TEMPERATURE_MIN <= self.temperature <= 1:
             raise InvalidMechanism("mechanism.temperature", f"a number from {TEMPERATURE_MIN:g} to 1")
 
+    @property
+    def drawn_at(self) -> float:
+        return self.temperature
+
     def as_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "samples": self.samples, "temperature": self.temperature}
 
@@ -86,7 +104,7 @@ class BapsFields:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceFields:
+class LaplaceFields(NoBelief):
     """Discrete Laplace noise once, of pure `epsilon`; then `samples` of them for free."""
 
     samples: int
@@ -107,7 +125,29 @@ class LaplaceFields:
 
 
 @dataclass(frozen=True, slots=True)
-class MapFields:
+class GaussianFields(NoBelief):
+    """Discrete Gaussian noise once, as much as costs `epsilon` at `delta`; then `samples` of them for free."""
+
+    samples: int
+    epsilon: float
+    delta: float
+    kind: ClassVar[str] = "gaussian"
+    budget_epsilon_max: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "samples": self.samples, "epsilon": self.epsilon, "delta": self.delta}
+
+    def with_samples(self, samples: int) -> Self:
+        return replace(self, samples=samples)
+
+
+@dataclass(frozen=True, slots=True)
+class MapFields(NoBelief):
     """One point, charged once. `auto` stands for a score that a plan still has to name; `law` is no part of a request."""
 
     epsilon: float
@@ -137,3 +177,8 @@ def check_samples(samples: int) -> None:
 def check_epsilon(epsilon: float) -> None:
     if not EPSILON_MIN <= epsilon <= EPSILON_MAX:
         raise InvalidMechanism("mechanism.epsilon", f"a number from {EPSILON_MIN:g} to {EPSILON_MAX:g}")
+
+
+def check_delta(delta: float) -> None:
+    if not DELTA_MIN <= delta <= DELTA_MAX:
+        raise InvalidMechanism("mechanism.delta", f"a number from {DELTA_MIN:g} to {DELTA_MAX:g}")

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.belief import Belief, Drawn, Evidence, Whole
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
@@ -57,8 +58,54 @@ class MechanismOf(Hashable, Protocol[Model, Statistic]):
         """(samples, parameters), from the operating system's randomness in production."""
         ...
 
+    @property
+    def drawn_at(self) -> float | None:
+        """The temperature of the posterior of which samples are independent draws; None where they are something else."""
+        ...
+
+    @property
+    def belief_points(self) -> int:
+        """How many points a belief has: public, so that what a question would be answered with is known before."""
+        ...
+
+    def calibrated_parameters(self, model: Model, people: int, unit_rows: int, /) -> tuple[Parameter, ...]:
+        """Those of `belief`, whose ranges are the untrimmed prior's; from public numbers. Raises CalibratedUnavailable."""
+        ...
+
+    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence, /) -> Belief:
+        """The calibrated posterior given what a reader sees (`belief.py`). Raises CalibratedUnavailable."""
+        ...
+
 
 ReleaseMechanism = MechanismOf[Any, Any]
+
+
+@runtime_checkable
+class MeasuringMechanism(Protocol):
+    """One that adds noise to the statistic once: `measure` is what is paid for, `infer` free samples from it.
+
+    Its `draw` is the one after the other.
+    """
+
+    def measure(self, model: Any, people: int, unit_rows: int, statistic: Any, /) -> Whole: ...
+    def infer(
+        self, model: Any, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes], /
+    ) -> NDArray[np.float64]: ...
+
+
+def drawn_once(
+    mechanism: ReleaseMechanism,
+    model: ReleaseModel,
+    people: int,
+    unit_rows: int,
+    statistic: Any,
+    random_bytes: Callable[[int], bytes],
+) -> Drawn:
+    """What a release consists of. What was measured is kept with it: it was paid for, and beliefs rest on it."""
+    if isinstance(mechanism, MeasuringMechanism):
+        measured = mechanism.measure(model, people, unit_rows, statistic)
+        return Drawn(mechanism.infer(model, people, unit_rows, measured, random_bytes), measured)
+    return Drawn(mechanism.draw(model, people, unit_rows, statistic, random_bytes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ Both are recorded at a moment that follows from public numbers (`public_moment.p
 
 from typing import Any
 
-import numpy as np
 import structlog
-from numpy.typing import NDArray
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.core.kinds.belief import Drawn
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.posting import commit_posting, void_posting
@@ -28,18 +27,16 @@ class LeaseLost(Exception):
     """Another worker took over; whatever this one was about to write must not be written."""
 
 
-async def publish_samples(
-    runtime: Runtime, release: Release, token: str, samples: NDArray[np.float64], at_us: int
-) -> None:
+async def publish_samples(runtime: Runtime, release: Release, token: str, drawn: Drawn, at_us: int) -> None:
     """`at_us` is the public moment it is said to have happened."""
-    record = sample_sets.record_of(release.id, samples)
+    record = sample_sets.record_of(release.id, drawn.samples)
     failpoint("release.drawn")
     async with runtime.database.write() as connection:
         await _hold_lease(runtime, connection, release, token)
         account = await _lock_account(connection, release)
         if await ledger_book.outstanding(connection, account.id, release.id) is None:
             raise IntegrityFailure("samples were drawn for a reservation that is gone")
-        await sample_sets.insert_samples(connection, record)
+        await sample_sets.insert_samples(connection, record, drawn.measured)
         posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=at_us)
         await ledger_book.post(connection, posting)
         if not await releases.publish(connection, release.id, token, at_us):

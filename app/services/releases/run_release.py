@@ -15,11 +15,10 @@ import secrets
 from collections.abc import AsyncIterator
 from functools import lru_cache
 
-import numpy as np
 import structlog
-from numpy.typing import NDArray
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.kinds import ReleaseMechanism, ReleaseModel, drawn_once
+from app.core.kinds.belief import Drawn
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.services.datasets.dataset_sources import dataset_source, rows_present
 from app.services.datasets.wipe_uploads import wipe_used_upload
@@ -84,7 +83,7 @@ async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
         dataset = await _readable_dataset(runtime, release)
         moment = await _begin_reading(runtime, release, dataset, token)
         read = True
-        samples = await _draw(runtime, release, dataset)
+        drawn = await _draw(runtime, release, dataset)
     except NotCharged:
         log.error("a release is not what the ledger charged for", release=release.id)
         reason = "not what the ledger charged for"
@@ -103,7 +102,7 @@ async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
         reason = "failed after rows were read" if read else "failed before a row was read"
         await give_up(runtime, release, token, read=read, reason=reason, at_us=await _end(runtime, moment))
     else:
-        await publish_samples(runtime, release, token, samples, await _end(runtime, moment))
+        await publish_samples(runtime, release, token, drawn, await _end(runtime, moment))
 
 
 def _moment(runtime: Runtime, release: Release) -> Moment | None:
@@ -155,17 +154,17 @@ def _rehearse(model: ReleaseModel, mechanism: ReleaseMechanism, people: int, uni
         mechanism.with_samples(1).draw(model, people, unit_rows, blank, secrets.token_bytes)
 
 
-async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> NDArray[np.float64]:
+async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
     source = dataset_source(runtime, dataset)
     model = stored_model(release, dataset)
     mechanism = stored_mechanism(release, model)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
 
-    def read_and_draw() -> NDArray[np.float64]:
+    def read_and_draw() -> Drawn:
         statistic = source.statistic(model.statistic, hash_key)
         failpoint("release.rows_read")
-        return mechanism.draw(model, release.n, release.unit_rows, statistic, runtime.random_bytes)
+        return drawn_once(mechanism, model, release.n, release.unit_rows, statistic, runtime.random_bytes)
 
     return await asyncio.to_thread(read_and_draw)
 

@@ -56,11 +56,11 @@ class RecordLaw:
         request = self.model.statistic
         distance = value - request.anchor
         if self._two_sided:
-            inner = _at_most(self.model.sums, theta, self._statistic(abs(distance)))
+            inner = statistic_at_most(self.model.sums, theta, self._statistic(abs(distance)))
             return 0.5 + math.copysign(0.5, distance) * inner
         if request.transform in ("absolute", "square"):
-            return _at_most(self.model.sums, theta, self._statistic(distance) if distance > 0 else -1.0)
-        return _at_most(self.model.sums, theta, self._statistic(value))
+            return statistic_at_most(self.model.sums, theta, self._statistic(distance) if distance > 0 else -1.0)
+        return statistic_at_most(self.model.sums, theta, self._statistic(value))
 
     def quantile(self, theta: Array, level: float) -> Array:
         """0 < level < 1."""
@@ -147,7 +147,7 @@ def _gamma_moment(law: SumLaw, theta: Array, power: float) -> Array:
     return np.asarray(np.exp(gammaln(law.size + power) - gammaln(law.size)) * theta**-power)
 
 
-def _at_most(law: SumLaw, theta: Array, value: float | Array) -> Array:
+def statistic_at_most(law: SumLaw, theta: Array, value: float | Array) -> Array:
     """P(T ≤ value|θ) for one record; `value` may be one number or one for every θ."""
     from scipy import special
 
@@ -177,13 +177,13 @@ def _quantile(law: SumLaw, theta: Array, level: float) -> Array:
     if law.kind == "gamma":
         return np.asarray(special.gammaincinv(law.size, level) / theta)
     low, high = np.full_like(theta, -1.0), np.zeros_like(theta)
-    short = _at_most(law, theta, high) < level
+    short = statistic_at_most(law, theta, high) < level
     while short.any() and high.max() < _COUNT_MAX:
         low = np.where(short, high, low)
         high = np.where(short, 2 * high + 1, high)
-        short = _at_most(law, theta, high) < level
+        short = statistic_at_most(law, theta, high) < level
     while (high - low).max() > 1:
         middle = np.floor((low + high) / 2)
-        enough = _at_most(law, theta, middle) >= level
+        enough = statistic_at_most(law, theta, middle) >= level
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return high

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from app.core.kinds.belief import NoBelief
 from app.core.kinds.mechanism_fields import (
     CURRENT_LAW,
     FREE_SAMPLES,
@@ -60,7 +61,7 @@ class FourierMechanism(MechanismSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkFourier(DrawsFromNoisyCounts):
+class NetworkFourier(NoBelief, DrawsFromNoisyCounts):
     """Pure ε; neighbours replace one person's rows. Law 1 could cost a unit of 10⁻⁹ more than a budget of ε holds."""
 
     samples: int

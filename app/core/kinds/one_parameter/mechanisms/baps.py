@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.grids.integer_table import integer_table, table_seconds
+from app.core.kinds.belief import Belief, Evidence
 from app.core.kinds.mechanism_fields import BapsFields
+from app.core.kinds.one_parameter.beliefs.measurements import DrawnPoints
+from app.core.kinds.one_parameter.beliefs.posterior import calibrated_belief, calibrated_range
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.statistic import clamped
+from app.core.parameters import Parameter
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.sums import ExactStatistic
@@ -48,3 +52,10 @@ class Baps(BapsFields):
 
     def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         return table_seconds(cost.grid_points, self.samples)
+
+    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model, people)
+
+    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        drawn = DrawnPoints(model.grid(people * unit_rows, self.temperature), evidence.samples[:, 0])
+        return calibrated_belief(model, people, unit_rows, drawn, evidence.seed)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from app.core.kinds.belief import NoBelief
 from app.core.kinds.mechanism_fields import (
     CURRENT_LAW,
     FREE_SAMPLES,
@@ -74,7 +75,7 @@ class Perturbation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PerturbedStatistics:
+class PerturbedStatistics(NoBelief):
     """(ε, δ) of one noisy vector, whatever N. Neighbours replace one person's rows.
 
     Law 1 took the noise that the best Rényi order asks for; law 2 takes what its own law does, which is less.

@@ -1,0 +1,80 @@
+"""p(θ|R) ∝ π(θ)·Σ_t p(t|θ)·p(R|t), which is Σ_t p(θ|t)·p(t|R), as a table in φ and then as points.
+
+The table is even in φ and is drawn again closer until the posterior fills it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.grids.natural_model import NaturalModel
+from app.core.kinds.belief import Belief
+from app.core.kinds.one_parameter.beliefs.measurements import Measurement
+from app.core.kinds.one_parameter.beliefs.stratified import stratified_points
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw, row_law
+from app.core.kinds.one_parameter.beliefs.sum_slices import Slice, log_evidence, sum_slices
+from app.core.parameters import Parameter
+from app.errors import NumericalFailure
+
+Array = NDArray[np.float64]
+
+CELLS = 1_536
+_CELLS_FEW = 192
+_CUT = 34.0
+_TURNS = 12
+_POWER_STEP = 1e-3
+
+
+def calibrated_range(model: NaturalModel, people: int) -> tuple[Parameter, ...]:
+    """The untrimmed prior's. Raises CalibratedUnavailable."""
+    law = row_law(model)
+    law.check(people)
+    return (law.prior.parameter,)
+
+
+def calibrated_belief(
+    model: NaturalModel, people: int, unit_rows: int, measurement: Measurement, seed: bytes
+) -> Belief:
+    """Raises CalibratedUnavailable."""
+    law = row_law(model)
+    edges, masses = calibrated_table(law, sum_slices(law, measurement, people, unit_rows))
+    phi = stratified_points(edges, masses, seed)
+    return Belief((law.prior.parameter,), law.prior.theta(phi)[:, None])
+
+
+def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:
+    """(edges in φ, the mass between each two)."""
+    reach = [each.phi_ends(law) for each in slices]
+    first, last = min(low for low, _ in reach), max(high for _, high in reach)
+    for _ in range(_TURNS):
+        edges, log_mass = _table(law, slices, first, last, _CELLS_FEW)
+        kept = np.flatnonzero(log_mass > log_mass.max() - _CUT)
+        first, last = float(edges[max(kept[0] - 1, 0)]), float(edges[min(kept[-1] + 2, _CELLS_FEW)])
+        if kept[-1] - kept[0] >= _CELLS_FEW // 6:
+            break
+    edges, log_mass = _table(law, slices, first, last, CELLS)
+    return edges, np.exp(log_mass - log_mass.max())
+
+
+def _table(law: RowLaw, slices: list[Slice], first: float, last: float, cells: int) -> tuple[Array, Array]:
+    edges = np.linspace(first, last, cells + 1)
+    phi = (edges[:-1] + edges[1:]) / 2
+    log_mass = _log_prior_masses(law, edges, phi) + log_evidence(law, slices, phi)
+    if not np.isfinite(log_mass.max()):
+        raise NumericalFailure("a calibrated posterior came out undefined")
+    return edges, log_mass
+
+
+def _log_prior_masses(law: RowLaw, edges: Array, phi: Array) -> Array:
+    """Of the cells, up to a constant: density in the middle, but at an end where it is a power xᵖ of the distance.
+
+    There the mass of the first cell is 2ᵖ/(1+p) times that, much more for a prior that piles up at an end.
+    """
+    found = law.prior.log_weight(phi)
+    half = phi[0] - edges[0]
+    for cell, at_end, inward in ((0, edges[0] <= law.prior.first, 1), (-1, edges[-1] >= law.prior.last, -1)):
+        if at_end:
+            near = phi[cell] + inward * half * np.array([-_POWER_STEP, _POWER_STEP])
+            power = float(np.diff(law.prior.log_weight(near))[0]) / (2 * _POWER_STEP)
+            if -1 < power < 0:
+                found[cell] += power * np.log(2) - np.log1p(power)
+    return found
