@@ -60,6 +60,14 @@ def point_calibrated_sd(model: Model, error: float) -> float:
     return float(np.mean(1 / np.sqrt(_truths(model).precision.min() + error**-2)))
 
 
+def beyond_range(model: Model) -> float:
+    """What the untrimmed prior has beyond the public range of the samples."""
+    law = row_law(model)
+    weight, theta = np.exp(law.log_weight - law.log_weight.max()), law.prior.theta(law.phi)
+    beyond = (theta < model.parameter.lower) | (theta > model.parameter.upper)
+    return float(weight[beyond].sum() / weight.sum())
+
+
 def noise_variance(model: Model, mechanism: Laplace | Gaussian, unit_rows: int) -> Array:
     """What is added to the sum in lattice steps squared, at every truth."""
     if isinstance(mechanism, Laplace):
