@@ -21,6 +21,8 @@ from app.core.kinds.one_parameter.calibration import (
 from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives, reason
 from app.core.kinds.one_parameter.families import FAMILIES, Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint
+from app.core.kinds.one_parameter.trim_advice import trim_advice
+from app.core.parameters import Parameter
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
 from app.core.privacy.targets import Target, largest_samples
 from app.core.schema import parse_columns
@@ -298,3 +300,15 @@ def test_replacing_samples_changes_only_their_number() -> None:
     assert replace(cost, samples=1).total == cost.per_sample
     assert Baps(7, 0.25).with_samples(9) == Baps(9, 0.25)
     assert Laplace(7, 0.25).with_samples(9) == Laplace(9, 0.25)
+
+
+def test_a_plan_warns_where_the_prior_goes_on_beyond_the_trim_and_prices_a_smaller_one() -> None:
+    model = build("bernoulli")
+    warned = trim_advice(model, Baps(3), 1_000, 1, 1e-6)
+    assert warned is not None
+    share = 2 * (model.trim or 0)
+    assert f"{100 * share:.2g} % beyond the public range" in warned
+    cost = Baps(3).cost(replace(model, trim=0.01, parameter=Parameter("theta", 0.01, 0.99)), 1_000, 1)
+    assert f"ε ≈ {cost.total.epsilon(1e-6):.2g}" in warned
+    assert trim_advice(model, Laplace(3, 1.0), 1_000, 1, 1e-6) is None
+    assert "A smaller trim" not in (trim_advice(model, MapPoint(1.0), 1_000, 1, 1e-6) or "")

@@ -18,6 +18,7 @@ from app.core.kinds.one_parameter.plan_figures import (
     predictive_json,
     scores_json,
 )
+from app.core.kinds.one_parameter.trim_advice import trim_advice
 from app.core.kinds.plan_figures import (
     COMPARED_FROM,
     COMPARED_TO,
@@ -45,11 +46,17 @@ def figures(question: PlanQuestion) -> Figures:
         cost=cost,
         accuracy=accuracy_json(own),
         alternatives=[alternative_json(other, delta) for other in rest],
-        advice=advice(asked, own, rest) if rest or is_auto(question.mechanism) else None,
+        advice=_advice(question, asked, own, rest),
         curves=plan_curves(model, mechanism, cost, people, unit_rows, delta, question.samples_max),
         prior_predictive=predictive_json(model),
         scores=scores_json(model, mechanism, people, unit_rows),
     )
+
+
+def _advice(question: PlanQuestion, asked: Comparison, own: Alternative, rest: list[Alternative]) -> str | None:
+    compared = advice(asked, own, rest) if rest or is_auto(question.mechanism) else None
+    trimmed = trim_advice(asked.model, own.mechanism, question.people, question.unit_rows, question.delta)
+    return ". ".join(each for each in (compared, trimmed) if each) or None
 
 
 def choose(choice: Choice) -> ReleaseMechanism:
