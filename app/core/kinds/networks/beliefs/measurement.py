@@ -27,6 +27,8 @@ class NoisyTables:
     scale: float
     gaussian: bool
     rows: tuple[int, int]
+    moved: float
+    """The sum of squared changes of the numbers that one record makes, about: how rough the law is to a chain of records."""
     near: Array = field(repr=False)
     spread: Array = field(repr=False)
     linear: Callable[[Array], Array] | None = field(default=None, repr=False)

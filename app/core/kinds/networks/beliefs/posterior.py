@@ -1,7 +1,6 @@
 """Draws of p(θ|R) given noisy tables, held to a public range, and how long they take."""
 
 import hashlib
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,8 @@ from numpy.typing import NDArray
 from app.core.kinds.belief import Belief
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
-from app.core.kinds.networks.beliefs.record_chain import ROW_MOVES, SETTLING, WINDOW, RecordChain
+from app.core.kinds.networks.beliefs.pace import pace
+from app.core.kinds.networks.beliefs.record_chain import RecordChain
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.splits import level_probabilities, side_totals
 from app.core.parameters import Parameter
@@ -19,24 +19,15 @@ Array = NDArray[np.float64]
 EDGE = 1e-12
 """Beliefs are held this far from 0 and 1, split by split, so that no question divides by nothing."""
 POINTS = 2_000
-TURNS_LEAST, TURNS_MOST = 500, 4_000
-TURNS_EACH = 4
-"""Turns of the chain for every sample, where they are few."""
-CHAIN_S = 7.0
-VARIABLES_MAX = 30_000_000
-"""Records times nodes that a chain is run on; beyond, tables are taken one by one."""
-_TURN_S, _NODE_S, _VARIABLE_S, _NUMBER_S = 150e-6, 15e-6, 13e-9, 20e-9
 
 
 def posterior_samples(
     model: NetworkModel, measured: NoisyTables, samples: int, generator: np.random.Generator
 ) -> Array:
     """(samples, cells), not trimmed. Neighbours in the chain are alike: independent they are not, but equally good."""
-    drawn, mean = block_posterior(model.network, measured, samples if _apart(model, measured.rows[1]) else 1, generator)
-    if _apart(model, measured.rows[1]):
-        return drawn
-    chain = RecordChain(model.network, measured, generator)
-    return chain.samples(mean, chain_turns(model, measured.rows, samples), samples)
+    steps = pace(model.network, measured.rows, measured.scale, measured.moved, samples)
+    drawn, mean = block_posterior(model.network, measured, 1 if steps.chain else samples, generator)
+    return RecordChain(model.network, measured, steps, generator).samples(mean, samples) if steps.chain else drawn
 
 
 def calibrated_belief(model: NetworkModel, measured: NoisyTables, seed: bytes) -> Belief:
@@ -71,29 +62,7 @@ def within_range(model: NetworkModel, tables: Array) -> Array:
     return np.asarray(np.clip(held(model, tables, model.trim), low, high))
 
 
-def chain_turns(model: NetworkModel, rows: tuple[int, int], samples: int) -> int:
-    """From public numbers: several for every sample, as far as the time allows."""
-    wanted = min(max(TURNS_EACH * samples, TURNS_LEAST), TURNS_MOST)
-    affordable = CHAIN_S / _turn_seconds(model, rows) - SETTLING
-    return max(TURNS_LEAST, min(wanted, math.floor(affordable)))
-
-
-def posterior_seconds(model: NetworkModel, rows: tuple[int, int], samples: int) -> float:
+def posterior_seconds(model: NetworkModel, rows: tuple[int, int], scale: float, moved: float, samples: int) -> float:
     """Public: what `posterior_samples` takes on the machine of reference."""
-    blocks = 0.01 + model.network.cell_count * 150e-6
-    held_s = samples * model.network.cell_count * 100e-9
-    if _apart(model, rows[1]):
-        return blocks + samples * model.network.cell_count * 100e-9 + held_s
-    turns = SETTLING + chain_turns(model, rows, samples)
-    return blocks + held_s + turns * _turn_seconds(model, rows)
-
-
-def _turn_seconds(model: NetworkModel, rows: tuple[int, int]) -> float:
-    nodes = len(model.network.nodes)
-    some = min(rows[1] * nodes, WINDOW)
-    passes = 1 + (ROW_MOVES if rows[0] < rows[1] else 0)
-    return _TURN_S + passes * (nodes * _NODE_S + model.network.cell_count * _NUMBER_S) + some * _VARIABLE_S
-
-
-def _apart(model: NetworkModel, rows: int) -> bool:
-    return rows * len(model.network.nodes) > VARIABLES_MAX
+    cells = model.network.cell_count
+    return 0.02 + cells * 150e-6 + samples * cells * 200e-9 + pace(model.network, rows, scale, moved, samples).seconds

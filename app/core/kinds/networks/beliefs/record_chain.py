@@ -12,8 +12,7 @@ the chain forgets where it began: it is chosen while the chain settles, and kept
 number is unknown, uniform from one to k a person: records drawn from p(x|θ) come or the last ones go, taken likewise.
 
 A network of I nodes is gone through in about I·n·12 ns. θ forgets in about σ²/(m·p·(1−p)) turns for noise of sd σ on a cell of m
-rows, at most about m: tens where noise is large and a few where it is not. Beyond `WINDOW` numbers a turn draws only some of the
-records afresh, each in its turn.
+rows, at most about m: tens where noise is large and a few where it is not. How many turns there are is in `pace.py`.
 """
 
 from dataclasses import dataclass
@@ -22,19 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
+from app.core.kinds.networks.beliefs.pace import ROW_MOVES, SETTLING, Pace
 from app.core.kinds.networks.structure import Network
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int32]
+Places = NDArray[np.int64]
 
-WINDOW = 1_000_000
-"""Variables of records drawn afresh in a turn, at most."""
 CHANGES_MAX = 2_000_000
 """Changes of counts, blocks times cells, that are worked out at once."""
-SETTLING = 300
 TAKEN_LEAST, TAKEN_MOST = 0.3, 0.5
-ROW_MOVES = 4
-_FIRST_BLOCK = 20
 _TINIEST = 1e-290
 
 
@@ -62,22 +57,21 @@ class Drawing:
 
     def records(self, tables: Array, rows: int) -> Places:
         """(nodes, rows): the cell of its node's table that each record falls in."""
-        values = np.empty((self.nodes, rows), dtype=np.int32)
-        places = np.empty((self.nodes, rows), dtype=np.int32)
+        values = np.empty((self.nodes, rows), dtype=np.int64)
+        places = np.zeros((self.nodes, rows), dtype=np.int64)
         for i, levels in enumerate(self._levels):
-            given = np.zeros(rows, dtype=np.int32)
+            given, value = places[i], values[i]
             for parent in self._parents[i]:
                 given *= self._levels[parent]
                 given += values[parent]
             below = np.cumsum(tables[self._cells[i]].reshape(-1, levels), axis=1).astype(np.float32)
             uniform = self._generator.random(rows, dtype=np.float32)
-            values[i] = 0
-            for level in range(levels - 1):
-                values[i] += uniform >= below[:, level][given]
+            np.greater_equal(uniform, below[:, 0].take(given), out=value, casting="unsafe")
+            for level in range(1, levels - 1):
+                value += uniform >= below[:, level].take(given)
             given *= levels
-            given += values[i]
+            given += value
             given += self._cells[i].start
-            places[i] = given
         return places
 
     def counted(self, places: Places) -> NDArray[np.int64]:
@@ -95,20 +89,20 @@ class _State:
 
 
 class RecordChain:
-    def __init__(self, network: Network, measured: NoisyTables, generator: np.random.Generator) -> None:
+    def __init__(self, network: Network, measured: NoisyTables, pace: Pace, generator: np.random.Generator) -> None:
         self._drawing = Drawing(network, generator)
         self._measured = measured
+        self._pace = pace
         self._generator = generator
-        self._window = max(_FIRST_BLOCK, WINDOW // len(network.nodes))
 
-    def samples(self, start: Array, turns: int, kept: int) -> Array:
-        """(kept, cells) draws of θ, evenly from `turns` turns after settling down from the tables `start`."""
+    def samples(self, start: Array, kept: int) -> Array:
+        """(kept, cells) draws of θ, evenly from all turns after settling down from the tables `start`."""
         state = self._begin(start)
         for _ in range(SETTLING):
             taken = self._turn(state)
             state.block = _resized(state.block, taken, len(state.places[0]))
-        chosen = np.linspace(0, turns, kept, endpoint=False).astype(np.int64)
-        times = np.bincount(chosen, minlength=turns)
+        chosen = np.linspace(0, self._pace.turns, kept, endpoint=False).astype(np.int64)
+        times = np.bincount(chosen, minlength=self._pace.turns)
         found = []
         for each in times.tolist():
             self._turn(state)
@@ -122,7 +116,7 @@ class RecordChain:
         places = self._drawing.records(start, rows)
         counts = self._drawing.counted(places)
         residual = self._measured.observed - self._measured.numbers(counts)
-        return _State(places, counts, residual, self._measured.log_law(residual), _FIRST_BLOCK)
+        return _State(places, counts, residual, self._measured.log_law(residual), self._pace.block)
 
     def _turn(self, state: _State) -> float:
         """θ, then records. Returns the share of blocks taken."""
@@ -133,7 +127,7 @@ class RecordChain:
         rows = state.places.shape[1]
         if rows == 0:
             return 1.0
-        window = min(rows, self._window)
+        window = min(rows, self._pace.window)
         if state.first + window > rows:
             state.first = 0
         end = state.first + window
@@ -148,7 +142,7 @@ class RecordChain:
         rows, cells = part.stop - part.start, self._drawing.cell_count
         old, new = state.places[:, part], self._drawing.records(tables, rows)
         blocks = -(-rows // state.block)
-        block_of = np.repeat(np.arange(blocks, dtype=np.int32), state.block)[:rows]
+        block_of = np.repeat(np.arange(blocks), state.block)[:rows]
         change = _by_block(new, block_of, blocks, cells) - _by_block(old, block_of, blocks, cells)
         moved = self._measured.numbers(change)
         taken = np.zeros(blocks, dtype=bool)

@@ -164,10 +164,15 @@ class NetworkFourier(MeasuresTables):
             scale=scale,
             gaussian=False,
             rows=row_range(people, unit_rows),
+            moved=self.roughness(model, unit_rows)[1],
             near=tables_of(network, found, observed),
             spread=np.repeat(noise * noises, sizes),
             linear=measured_characters(network, found),
         )
+
+    def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:
+        """About half of the characters change, by two each."""
+        return self.scale(model, unit_rows), 2.0 * binary_characters(model).count
 
     def _measured(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise

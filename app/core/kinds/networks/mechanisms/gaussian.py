@@ -68,7 +68,11 @@ class NetworkGaussian(MeasuresTables, GaussianFields):
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         scale, factor = self.scale(model, unit_rows)
         near = measured / factor
-        return NoisyTables(near, scale, True, row_range(people, unit_rows), near, np.full(len(near), scale))
+        rows, moved = row_range(people, unit_rows), self.roughness(model, unit_rows)[1]
+        return NoisyTables(near, scale, True, rows, moved, near, np.full(len(near), scale))
+
+    def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:
+        return self.scale(model, unit_rows)[0], 2.0 * len(model.network.nodes)
 
     def _measured(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise

@@ -55,7 +55,11 @@ class NetworkLaplace(MeasuresTables, LaplaceFields):
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         scale, near = self.scale(model, unit_rows), measured.astype(np.float64)
         spread = np.full(len(near), noise_sd(scale, gaussian=False))
-        return NoisyTables(near, scale, False, row_range(people, unit_rows), near, spread)
+        rows, moved = row_range(people, unit_rows), self.roughness(model, unit_rows)[1]
+        return NoisyTables(near, scale, False, rows, moved, near, spread)
+
+    def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:
+        return self.scale(model, unit_rows), 2.0 * len(model.network.nodes)
 
     def noisy_counts(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise

@@ -51,6 +51,10 @@ class MeasuresTables(ABC):
     @abstractmethod
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables: ...
 
+    @abstractmethod
+    def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:
+        """The scale of the noise, in rows, and the sum of squared changes that one row makes of the numbers."""
+
     def infer(
         self,
         model: NetworkModel,
@@ -87,7 +91,8 @@ class MeasuresTables(ABC):
 
     def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         noise = noise_seconds(model.network.cell_count)
-        return noise + posterior_seconds(model, row_range(people, unit_rows), self.samples)
+        scale, moved = self.roughness(model, unit_rows)
+        return noise + posterior_seconds(model, row_range(people, unit_rows), scale, moved, self.samples)
 
 
 def row_range(people: int, unit_rows: int) -> tuple[int, int]:
