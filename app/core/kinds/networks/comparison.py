@@ -78,13 +78,13 @@ def _fits(
         lambda epsilon: NetworkFourier(free, epsilon, 0.0),
     ]
     for make in makers:
-        yield partial(_largest_noise, make, model, people, unit_rows, target)
+        yield partial(largest_noise, make, model, people, unit_rows, target)
     if DELTA_MIN <= target.delta <= DELTA_MAX:
         yield partial(_fitting_gaussian, model, people, unit_rows, target, free)
     if samples in (None, 1):
         yield partial(_hottest_map, model, people, unit_rows, target)
         yield partial(
-            _largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target
+            largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target
         )
 
 
@@ -129,7 +129,7 @@ def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Targ
     return NetworkBaps(largest_samples(cost, target))
 
 
-def _largest_noise(
+def largest_noise(
     make: Callable[[float], NetworkMechanism], model: NetworkModel, people: int, unit_rows: int, target: Target
 ) -> NetworkMechanism:
     """The largest ε whose cost at δ fits: at least the target's own, more where δ buys some."""
@@ -156,7 +156,7 @@ def _fitting_gaussian(
     found = NetworkGaussian(samples, min(max(target.epsilon, EPSILON_MIN), EPSILON_MAX), target.delta)
     if target.fits(found.cost(model, people, unit_rows)):
         return found
-    return _largest_noise(
+    return largest_noise(
         lambda epsilon: NetworkGaussian(samples, epsilon, target.delta), model, people, unit_rows, target
     )
 

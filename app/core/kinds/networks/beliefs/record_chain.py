@@ -85,6 +85,8 @@ class _State:
     residual: Array
     height: float
     block: int
+    step: int
+    """How many rows come or go at once, at most."""
     first: int = 0
 
 
@@ -99,8 +101,9 @@ class RecordChain:
         """(kept, cells) draws of θ, evenly from all turns after settling down from the tables `start`."""
         state = self._begin(start)
         for _ in range(SETTLING):
-            taken = self._turn(state)
-            state.block = _resized(state.block, taken, len(state.places[0]))
+            taken, changed = self._turn(state)
+            state.block = _resized(state.block, taken, state.places.shape[1])
+            state.step = _resized(state.step, changed, state.places.shape[1])
         chosen = np.linspace(0, self._pace.turns, kept, endpoint=False).astype(np.int64)
         times = np.bincount(chosen, minlength=self._pace.turns)
         found = []
@@ -116,27 +119,24 @@ class RecordChain:
         places = self._drawing.records(start, rows)
         counts = self._drawing.counted(places)
         residual = self._measured.observed - self._measured.numbers(counts)
-        return _State(places, counts, residual, self._measured.log_law(residual), self._pace.block)
+        return _State(places, counts, residual, self._measured.log_law(residual), self._pace.block, self._pace.block)
 
-    def _turn(self, state: _State) -> float:
-        """θ, then records. Returns the share of blocks taken."""
+    def _turn(self, state: _State) -> tuple[float, float]:
+        """θ, then records. Returns the shares of blocks and of changes of their number that were taken."""
         tables = self._drawing.tables(state.counts)
+        changed = 0.0
         if self._measured.rows[0] < self._measured.rows[1]:
-            for _ in range(ROW_MOVES):
-                self._come_or_go(state, tables)
+            changed = float(np.mean([self._come_or_go(state, tables) for _ in range(ROW_MOVES)]))
         rows = state.places.shape[1]
-        if rows == 0:
-            return 1.0
         window = min(rows, self._pace.window)
-        if state.first + window > rows:
-            state.first = 0
-        end = state.first + window
+        begin = min(state.first, rows - window)
+        end = begin + window
         step = state.block * max(1, CHANGES_MAX // self._drawing.cell_count)
         shares = [
-            self._redraw(state, tables, slice(first, min(first + step, end))) for first in range(state.first, end, step)
+            self._redraw(state, tables, slice(first, min(first + step, end))) for first in range(begin, end, step)
         ]
-        state.first = end
-        return float(np.mean(shares))
+        state.first = 0 if end == rows else end
+        return float(np.mean(shares)), changed
 
     def _redraw(self, state: _State, tables: Array, part: slice) -> float:
         rows, cells = part.stop - part.start, self._drawing.cell_count
@@ -157,22 +157,24 @@ class RecordChain:
         np.copyto(old, new, where=taken[block_of])
         return float(taken.mean())
 
-    def _come_or_go(self, state: _State, tables: Array) -> None:
+    def _come_or_go(self, state: _State, tables: Array) -> bool:
         least, most = self._measured.rows
         rows = state.places.shape[1]
-        by = int(self._generator.integers(1, 2 * state.block + 1))
+        by = int(self._generator.integers(1, state.step + 1))
         if self._generator.random() < 0.5:
             by = -by
         if not least <= rows + by <= most:
-            return
+            return False
         changed = self._drawing.records(tables, by) if by > 0 else state.places[:, rows + by :]
         change = self._drawing.counted(changed) * (1 if by > 0 else -1)
         residual = state.residual - self._measured.numbers(change)
         height = self._measured.log_law(residual)
-        if height - state.height > np.log(self._generator.random()):
-            kept = np.concatenate([state.places, changed], axis=1) if by > 0 else state.places[:, : rows + by].copy()
-            state.places, state.counts = kept, state.counts + change
-            state.residual, state.height = residual, height
+        if not height - state.height > np.log(self._generator.random()):
+            return False
+        kept = np.concatenate([state.places, changed], axis=1) if by > 0 else state.places[:, : rows + by].copy()
+        state.places, state.counts = kept, state.counts + change
+        state.residual, state.height = residual, height
+        return True
 
 
 def _by_block(places: Places, block_of: Places, blocks: int, cells: int) -> NDArray[np.int64]:
