@@ -1,7 +1,7 @@
 """Intervals from noisy tables of a network hold the truth as often as they say; taken for counts, noisy tables do not.
 
 Tables from the prior, rows from the tables, noise by its law. Parameters of one dataset depend on each other, so shares are
-averaged within datasets and errors taken between them. On average over the prior a 90 % interval covers 90 %, less what 250 or
+averaged within datasets and errors taken between them. On average over the prior a 90 % interval covers 90 %, less what 200 or
 2,000 draws of a chain leave open.
 """
 
@@ -12,6 +12,7 @@ import pytest
 
 from app.core.kinds.networks.mechanisms import NetworkFourier, NetworkGaussian, NetworkLaplace
 from tests.core.networks.test_noise_mechanisms import binary_network
+from tests.deep import deep
 from tests.statistical.noisy_networks import Held, Noisy, held_by
 
 FOUR = binary_network([(), (0,), (0, 1), (2,)])
@@ -26,15 +27,15 @@ def mechanism_of(kind: str, epsilon: float) -> Noisy:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "unit_rows"), [("laplace", 1), ("fourier", 1), ("gaussian", 2)])
+@pytest.mark.parametrize(("kind", "unit_rows"), [("laplace", 1), ("gaussian", 2), deep("fourier", 1)])
 def test_intervals_hold_the_truth_where_noisy_counts_taken_for_counts_do_not(kind: str, unit_rows: int) -> None:
-    """24 datasets of 100 people at ε = 1: one sd is under 3 %, so 0.78 is 4 of them below; seeds are fixed."""
+    """10 datasets of 100 people at ε = 1: one sd is about 4 %, so 0.74 is 4 of them below; seeds are fixed."""
     source = np.random.Generator(np.random.PCG64([3, unit_rows, len(kind)]))
-    found = [held_by(FOUR, mechanism_of(kind, 1.0), 100, unit_rows, 250, source) for _ in range(24)]
+    found = [held_by(FOUR, mechanism_of(kind, 1.0), 100, unit_rows, 200, source) for _ in range(10)]
     ours = np.array([each.parameters[0] for each in found])
     naive = np.array([each.naive for each in found])
-    print(f"{kind}: {ours.mean():.3f} ± {ours.std() / math.sqrt(24):.3f}, naive {naive.mean():.3f}")  # noqa: T201
-    assert 0.78 <= ours.mean() <= 0.98
+    print(f"{kind}: {ours.mean():.3f} ± {ours.std() / math.sqrt(10):.3f}, naive {naive.mean():.3f}")  # noqa: T201
+    assert 0.74 <= ours.mean() <= 1
     assert naive.mean() < ours.mean() - 0.15
 
 
