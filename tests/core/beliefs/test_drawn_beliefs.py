@@ -1,4 +1,6 @@
-"""The calibrated posterior of drawn samples is Σ_t p(θ|t)·p(t|R), by brute force over every sum and a fine mesh of θ."""
+"""The calibrated posterior is Σ_t p(θ|t)·p(t|R), by brute force over every sum and a fine mesh of θ."""
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -8,32 +10,32 @@ from scipy.stats import betabinom
 from app.core.grids.bernoulli import bernoulli
 from app.core.grids.integer_table import integer_weights
 from app.core.kinds.belief import Evidence
-from app.core.kinds.one_parameter.mechanisms import Baps
+from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint
 from app.core.statistics.sums import ExactStatistic
+from app.errors import CalibratedUnavailable
 
 Array = NDArray[np.float64]
 
-MESH = np.sin((np.arange(20_000) + 0.5) / 20_000 * np.pi / 2) ** 2
+MESH = np.sin((np.arange(8_000) + 0.5) / 8_000 * np.pi / 2) ** 2
 
 
-def by_hand(samples: Array, people: int, temperature: float, alpha: float, beta: float, trim: float) -> Array:
-    """The distribution function of θ on the mesh: the sampler's own integers, conjugate posteriors, every sum."""
-    model = bernoulli("x", alpha, beta, trim)
-    grid = model.grid(people, temperature)
-    constants = model.constants(grid)
-    drawn = [int(np.flatnonzero(grid.theta == value)[0]) for value in samples]
+def by_hand(log_likelihood: Callable[[int], float], people: int, alpha: float, beta: float) -> Array:
+    """The distribution function of θ on the mesh: conjugate posteriors of every sum."""
     density = np.zeros(len(MESH))
-    weights = []
-    for t in range(people + 1):
-        table = integer_weights(constants, ExactStatistic(t, people))
-        total = sum(table)
-        weights.append(betabinom.logpmf(t, people, alpha, beta) + sum(np.log(table[i] / total) for i in drawn))
-    weights = np.exp(np.array(weights) - max(weights))
+    logs = [betabinom.logpmf(t, people, alpha, beta) + log_likelihood(t) for t in range(people + 1)]
+    weights = np.exp(np.array(logs) - max(logs))
     for t in np.flatnonzero(weights > 1e-14 * weights.max()):
         log_w = (alpha + t - 0.5) * np.log(MESH) + (beta + people - t - 0.5) * np.log1p(-MESH)
         posterior = np.exp(log_w - log_w.max())
         density += weights[t] * posterior / posterior.sum()
     return np.asarray(np.cumsum(density) / density.sum())
+
+
+def check(points: Array, expected: Array) -> None:
+    """Every quantile of the points within two strata, and a thousandth, of the one by hand."""
+    points = np.sort(points[:, 0])
+    reached = np.interp(points, MESH, expected)
+    assert np.abs(reached - (np.arange(len(points)) + 0.5) / len(points)).max() < 2e-3
 
 
 @pytest.mark.parametrize(
@@ -43,17 +45,69 @@ def by_hand(samples: Array, people: int, temperature: float, alpha: float, beta:
 def test_belief_is_the_posterior_given_what_was_drawn(
     people: int, samples: int, temperature: float, prior: tuple[float, float]
 ) -> None:
-    """Every quantile of the points within two strata, and a thousandth, of the one by hand."""
+    """With the sampler's own integers."""
     source = np.random.Generator(np.random.PCG64(5))
     model, mechanism = bernoulli("x", *prior, 0.05), Baps(samples, temperature)
+    grid = model.grid(people, temperature)
+    constants = model.constants(grid)
     for t in (0, people // 3, people):
         drawn = mechanism.draw(model, people, 1, ExactStatistic(t, people), source.bytes)
+        places = [int(np.flatnonzero(grid.theta == value)[0]) for value in drawn[:, 0]]
+
+        def log_likelihood(t: int, places: list[int] = places) -> float:
+            table = integer_weights(constants, ExactStatistic(t, people))
+            return float(np.log([table[place] / sum(table) for place in places]).sum())
+
         belief = mechanism.belief(model, people, 1, Evidence(drawn, None, b"a name"))
-        expected = by_hand(drawn[:, 0], people, temperature, *prior, 0.05)
-        points = np.sort(belief.points[:, 0])
-        reached = np.interp(points, MESH, expected)
-        assert np.abs(reached - (np.arange(len(points)) + 0.5) / len(points)).max() < 2e-3
+        check(belief.points, by_hand(log_likelihood, people, *prior))
         assert belief.parameters == mechanism.calibrated_parameters(model, people, 1)
+
+
+@pytest.mark.parametrize("score", ["log_density", "probability"])
+@pytest.mark.parametrize("epsilon", [0.4, 6.0])
+def test_belief_is_the_posterior_given_a_point(score: str, epsilon: float) -> None:
+    """By the tables a point is drawn from; also for a point at the end of the range."""
+    people, model = 80, bernoulli("x")
+    mechanism = MapPoint(epsilon, "log_density" if score == "log_density" else "probability")
+    tables = [mechanism.table(model, people, 1, ExactStatistic(t, people)) for t in range(people + 1)]
+    for place in (0, len(tables[0][0]) // 4):
+
+        def log_likelihood(t: int, place: int = place) -> float:
+            below = [0, *tables[t][1].cumulative]
+            return float(np.log((below[place + 1] - below[place]) / below[-1]))
+
+        evidence = Evidence(tables[0][0][[place], None], None, b"a point")
+        check(mechanism.belief(model, people, 1, evidence).points, by_hand(log_likelihood, people, 1, 1))
+
+
+@pytest.mark.parametrize("noisy", [-40, 3, 37, 190])
+def test_belief_is_the_posterior_given_a_noisy_sum(noisy: int) -> None:
+    """Also of sums that noise has taken below zero or above the number of people."""
+    people, model = 120, bernoulli("x", 1, 3)
+    laplace, gaussian = Laplace(1, 0.3), Gaussian(1, 0.8, 1e-5)
+    (scale,) = laplace.scales(model, 1)
+    evidence = Evidence(np.zeros((1, 1)), np.array([noisy]), b"noise")
+    check(laplace.belief(model, people, 1, evidence).points, by_hand(lambda t: -abs(noisy - t) / scale, people, 1, 3))
+    (wide,), (factor,) = gaussian.scales(model, 1)
+    evidence = Evidence(np.zeros((1, 1)), np.array([noisy * factor]), b"noise")
+    expected = by_hand(lambda t: -(((noisy - t) * factor / wide) ** 2) / 2, people, 1, 3)
+    check(gaussian.belief(model, people, 1, evidence).points, expected)
+
+
+def test_with_several_rows_their_number_is_weighed_too() -> None:
+    """Up to two rows a person: every number of rows from n to 2n, equally likely before, and every sum of each."""
+    people, model, mechanism = 12, bernoulli("x"), Gaussian(1, 3.0, 1e-4)
+    (scale, rows_scale), (factor, rows_factor) = mechanism.scales(model, 2)
+    measured = np.array([-3 * factor, 19 * rows_factor])
+    density = np.zeros(len(MESH))
+    for m in range(people, 2 * people + 1):
+        for t in range(m + 1):
+            away = ((-3 - (2 * t - m)) * factor / scale) ** 2 + ((19 - m) * rows_factor / rows_scale) ** 2
+            log_w = (t + 0.5) * np.log(MESH) + (m - t + 0.5) * np.log1p(-MESH)
+            posterior = np.exp(log_w - log_w.max())
+            density += np.exp(-away / 2) * betabinom.pmf(t, m, 1, 1) * posterior / posterior.sum()
+    belief = mechanism.belief(model, people, 2, Evidence(np.zeros((1, 1)), measured, b"rows"))
+    check(belief.points, np.cumsum(density) / density.sum())
 
 
 def test_one_stray_of_the_uniform_share_hardly_moves_the_belief() -> None:
@@ -75,3 +129,8 @@ def test_a_belief_is_the_same_bytes_from_the_same_names_and_leaves_the_trimmed_r
     assert first.min() > 0
     assert np.median(first) < 0.05
     assert mechanism.calibrated_parameters(model, 929, 1)[0].lower == 0
+
+
+def test_noise_that_was_not_kept_has_no_belief() -> None:
+    with pytest.raises(CalibratedUnavailable, match="not kept"):
+        Laplace(1, 1.0).belief(bernoulli("x"), 100, 1, Evidence(np.full((1, 1), 0.5), None, b""))
