@@ -48,7 +48,7 @@ def test_beliefs_are_the_sum_over_every_table(mechanism: Noisy, unit_rows: int) 
     cells = cells_of((2, 1, 0, 3)).astype(np.int64)
     scale = mechanism.roughness(ARROW, unit_rows)[0]
     if isinstance(mechanism, NetworkFourier):
-        measured = characters_of(cells + 0.0).astype(np.int64) + np.array([0, 3, -4, 2])
+        measured = characters_of(cells.astype(np.float64)).astype(np.int64) + np.array([0, 3, -4, 2])
     else:
         factor = mechanism.scale(ARROW, unit_rows)[1] if isinstance(mechanism, NetworkGaussian) else 1
         measured = (cells + np.array([2, -1, -3, 2, 1, -2])) * factor
