@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from app.core.kinds import parse_model
 from app.core.kinds.networks.accuracy import prior_tables, simulated_rows
 from app.core.kinds.networks.comparison import fitting_baps, network_alternatives
-from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
-from app.core.kinds.networks.mechanisms.laplace import posterior_draws
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap, NetworkMechanism
+from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import count_records
-from app.core.noise.discrete_laplace import seeded_noise
 from app.core.privacy.release_cost import EPSILON_MAX
 from app.core.privacy.targets import Target, largest_samples
 from app.core.schema import parse_columns
@@ -103,9 +102,9 @@ def draw(
     model: NetworkModel, mechanism: NetworkMechanism, people: int, counts: ExactCounts, generator: np.random.Generator
 ) -> Array:
     """(samples, cells): the mechanism's own draw, from a seed."""
-    if isinstance(mechanism, NetworkLaplace | NetworkFourier):
-        noisy = mechanism.noisy_counts(model, people, 1, counts, seeded_noise(generator))
-        return posterior_draws(model, people, 1, noisy, mechanism.samples, generator.bytes)
+    if isinstance(mechanism, MeasuresTables):
+        measured = mechanism.simulated(model, people, 1, counts, generator)
+        return mechanism.infer(model, people, 1, measured, generator.bytes)
     return mechanism.draw(model, people, 1, counts, generator.bytes)
 
 

@@ -21,6 +21,7 @@ COLUMNS = parse_columns({name: {"type": "binary"} for name in "abcd"})
 SPECS: dict[str, dict[str, Any]] = {
     "baps": {"samples": 7, "temperature": 0.5},
     "laplace": {"samples": 7, "epsilon": 1.5},
+    "gaussian": {"samples": 7, "epsilon": 1.5, "delta": 1e-6},
     "fourier": {"samples": 7, "epsilon": 1.5, "t": 0.5, "truncate": True},
     "map": {"epsilon": 1.5, "score": "probability"},
 }
@@ -48,7 +49,9 @@ def test_cost_is_finite_and_charged_by_prefix_and_samples_are_probability_tables
 ) -> None:
     mechanism = NETWORKS.parse_mechanism({"kind": kind, **SPECS[kind]})
     cost = mechanism.cost(model, 40, unit_rows)
-    assert 0 < cost.total.pure < np.inf
+    assert 0 < cost.total.pure <= np.inf
+    assert (cost.total.pure < np.inf) == (kind != "gaussian")
+    assert 0 < cost.total.epsilon(1e-6) <= cost.total.pure
     assert len(cost.total.curve) == len(ORDERS)
     assert all(a <= b * (1 + 1e-9) for a, b in zip(cost.total.curve, cost.total.curve[1:], strict=False))
     assert cost.total.curve[-1] <= cost.total.pure * (1 + 1e-9)
@@ -88,6 +91,8 @@ def test_settings_survive_json_and_unknown_fields_are_refused(kind: str) -> None
         {"kind": "baps", "samples": 1, "temperature": float("nan")},
         {"kind": "laplace", "samples": 1, "epsilon": 0},
         {"kind": "laplace", "samples": 1, "epsilon": float("nan")},
+        {"kind": "gaussian", "samples": 1, "epsilon": 1},
+        {"kind": "gaussian", "samples": 1, "epsilon": 1, "delta": 0},
         {"kind": "fourier", "samples": 1, "epsilon": 1, "t": -1},
         {"kind": "fourier", "samples": 1, "epsilon": 1, "t": float("nan")},
         {"kind": "fourier", "samples": 1, "epsilon": 1, "truncate": 1},

@@ -42,7 +42,7 @@ def test_joint_maximum_is_the_largest_over_all_assignments_and_never_below_it_wh
 def test_every_alternative_fits_and_the_least_expected_error_comes_first() -> None:
     target = Target(2.0, 1e-6)
     found = network_alternatives(NAIVE, 500, 1, target)
-    assert {each.mechanism.kind for each in found} == {"baps", "laplace", "fourier", "map"}
+    assert {each.mechanism.kind for each in found} == {"baps", "laplace", "gaussian", "fourier", "map"}
     for each in found:
         assert each.cost.total.epsilon(1e-6) <= 2.0
         print(f"{each.mechanism}: KL {each.accuracy.kl:.4f}")  # noqa: T201
@@ -70,6 +70,6 @@ def test_noise_is_as_small_as_the_target_allows() -> None:
 def test_mechanisms_a_network_does_not_allow_are_left_out_and_impossible_targets_refused() -> None:
     three = model_of((2, 3), ((), (0,)), 1.0, "tree", 0.05)
     kinds = {each.mechanism.kind for each in network_alternatives(three, 100, 1, Target(1.0, 1e-6), 5)}
-    assert kinds == {"baps", "laplace"}
+    assert kinds == {"baps", "laplace", "gaussian"}
     with pytest.raises(InvalidMechanism):
         fitting_baps(three, 100, 1, Target(1e-9, 0.0), 1_000)

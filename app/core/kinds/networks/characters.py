@@ -9,6 +9,7 @@ is 2·max_z #{γ ∈ N_I : ⟨γ,z⟩ odd}. Counting every γ in one node's tabl
 nodes, maximised by elimination; exact where the network is narrow enough, else an upper bound.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +23,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 WIDTH_MAX = 18
+MATRIX_MAX = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +88,29 @@ def tables_of(network: Network, found: Characters, sums: Array) -> Array:
         axes = len(network.shape(i))
         cells[network.cells(i)] = transform(sums[found.places[i]], axes) / 2.0**axes
     return cells
+
+
+def measured_characters(network: Network, found: Characters) -> Callable[[Array], Array]:
+    """(…, cells) → (…, characters): by one matrix where that is small, else table by table."""
+    if network.cell_count * found.count <= MATRIX_MAX:
+        matrix = _by_table(network, found, np.eye(network.cell_count))
+        return lambda cells: np.asarray(cells @ matrix)
+    return lambda cells: _by_table(network, found, cells)
+
+
+def _by_table(network: Network, found: Characters, cells: Array) -> Array:
+    sums = np.zeros((*cells.shape[:-1], found.count))
+    for i in range(len(network.nodes) - 1, -1, -1):
+        sums[..., found.places[i]] = _transformed(cells[..., network.cells(i)], len(network.shape(i)))
+    return sums
+
+
+def _transformed(values: Array, axes: int) -> Array:
+    """`transform` along the last axis."""
+    size = values.shape[-1]
+    table = values.reshape(-1, size)
+    for axis in range(axes):
+        halves = table.reshape(len(table), 2**axis, 2, -1)
+        low, high = halves[:, :, 0], halves[:, :, 1]
+        table = np.stack([low + high, low - high], axis=2).reshape(-1, size)
+    return table.reshape(values.shape)

@@ -14,8 +14,16 @@ import numpy as np
 
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
 from app.core.kinds.networks.cost import range_units
-from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
+from app.core.kinds.networks.mechanisms import (
+    NetworkBaps,
+    NetworkFourier,
+    NetworkGaussian,
+    NetworkLaplace,
+    NetworkMap,
+    NetworkMechanism,
+)
 from app.core.kinds.networks.model import NetworkModel
+from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.core.privacy import ORDERS, conversion_offset
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, ReleaseCost
 from app.core.privacy.targets import Target, impossible, largest_samples
@@ -70,11 +78,13 @@ def _fits(
         lambda epsilon: NetworkFourier(free, epsilon, 0.0),
     ]
     for make in makers:
-        yield partial(_largest_noise, make, model, people, unit_rows, target)
+        yield partial(largest_noise, make, model, people, unit_rows, target)
+    if DELTA_MIN <= target.delta <= DELTA_MAX:
+        yield partial(_fitting_gaussian, model, people, unit_rows, target, free)
     if samples in (None, 1):
         yield partial(_hottest_map, model, people, unit_rows, target)
         yield partial(
-            _largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target
+            largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target
         )
 
 
@@ -119,7 +129,7 @@ def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Targ
     return NetworkBaps(largest_samples(cost, target))
 
 
-def _largest_noise(
+def largest_noise(
     make: Callable[[float], NetworkMechanism], model: NetworkModel, people: int, unit_rows: int, target: Target
 ) -> NetworkMechanism:
     """The largest ε whose cost at δ fits: at least the target's own, more where δ buys some."""
@@ -139,6 +149,18 @@ def _largest_noise(
         middle = math.sqrt(low * high)
         low, high = (middle, high) if fits(middle) else (low, middle)
     return make(low)
+
+
+def _fitting_gaussian(
+    model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int
+) -> NetworkMechanism:
+    """At the target's own (ε, δ), or as little below as its units ask for."""
+    found = NetworkGaussian(samples, min(max(target.epsilon, EPSILON_MIN), EPSILON_MAX), target.delta)
+    if target.fits(found.cost(model, people, unit_rows)):
+        return found
+    return largest_noise(
+        lambda epsilon: NetworkGaussian(samples, epsilon, target.delta), model, people, unit_rows, target
+    )
 
 
 def _hottest_map(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkMechanism:

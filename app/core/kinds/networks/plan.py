@@ -6,7 +6,14 @@ from typing import Any, cast
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
 from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives
-from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap, NetworkMechanism
+from app.core.kinds.networks.mechanisms import (
+    NetworkBaps,
+    NetworkFourier,
+    NetworkGaussian,
+    NetworkLaplace,
+    NetworkMap,
+    NetworkMechanism,
+)
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.utility_bounds import proposition_1, theorem_1, theorem_3
 from app.core.kinds.plan_figures import (
@@ -157,6 +164,8 @@ def _at_epsilon(own: NetworkAlternative, epsilon: float, delta: float, samples_m
         return mechanism.with_samples(min(most, samples_max))
     if isinstance(mechanism, NetworkLaplace):
         return NetworkLaplace(mechanism.samples, epsilon)
+    if isinstance(mechanism, NetworkGaussian):
+        return NetworkGaussian(mechanism.samples, epsilon, mechanism.delta)
     if isinstance(mechanism, NetworkFourier):
         return NetworkFourier(mechanism.samples, epsilon, mechanism.t, mechanism.truncate)
     return NetworkMap(epsilon, mechanism.score) if isinstance(mechanism, NetworkMap) else None

@@ -1,5 +1,8 @@
 """`fourier` on a binary network (Algorithm 2): noise on characters instead of counts, so that all tables agree.
 
+Samples are of the posterior given the noisy characters: records have tables that agree and no negative counts, so nothing needs
+raising for them. What follows is about the papers' tables, which their bounds are about, and which `t` and `truncate` shape.
+
 The number of rows, the character of the empty set, is public for one row a person and carries no noise; for more it is noisy
 like the others. A constant c is added to it, which raises every cell of node i's table by c/2^{|π_i|+1} and keeps the
 tables consistent. A cell falls by at most 2^{−|π_i|−1} times the sum of m_i = 2^{|π_i|+1} − 1 absolute noises. Discrete
@@ -19,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from app.core.kinds.belief import NoBelief
+from app.core.kinds.belief import Whole
 from app.core.kinds.mechanism_fields import (
     CURRENT_LAW,
     FREE_SAMPLES,
@@ -29,13 +32,12 @@ from app.core.kinds.mechanism_fields import (
     check_epsilon,
     check_samples,
 )
-from app.core.kinds.networks.blocks.block_grid import block_grid
-from app.core.kinds.networks.characters import Characters, character_sums, characters, tables_of
-from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, block_shapes
-from app.core.kinds.networks.mechanisms.laplace import DrawsFromNoisyCounts
+from app.core.kinds.networks.beliefs.measurement import NoisyTables, noise_sd
+from app.core.kinds.networks.characters import Characters, character_sums, characters, measured_characters, tables_of
+from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, row_range
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
-from app.core.noise.discrete_laplace import AddNoise, moved_cost, noise_scale
+from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, seeded_noise
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.counts import ExactCounts
@@ -53,15 +55,18 @@ class FourierMechanism(MechanismSpec):
     samples: Samples = Field(description=FREE_SAMPLES)
     epsilon: Epsilon = Field(description="The pure ε of the whole release.")
     t: float = Field(
-        default=1.0, ge=0, le=T_MAX, description="Counts are raised so that none is negative, 1 − e^(−t) of the time."
+        default=1.0,
+        ge=0,
+        le=T_MAX,
+        description="How far the papers' tables, whose error a plan bounds, are raised. Samples do not depend on it.",
     )
     truncate: bool = Field(
-        default=False, description="Set negative counts to 0, which breaks agreement, instead of raising all."
+        default=False, description="Set what is negative in the papers' tables to 0. Samples do not depend on it."
     )
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkFourier(NoBelief, DrawsFromNoisyCounts):
+class NetworkFourier(MeasuresTables):
     """Pure ε; neighbours replace one person's rows. Law 1 could cost a unit of 10⁻⁹ more than a budget of ε holds."""
 
     samples: int
@@ -93,7 +98,6 @@ class NetworkFourier(NoBelief, DrawsFromNoisyCounts):
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         total, largest = sensitivity(model, unit_rows)
         once = moved_cost(total, largest, self.scale(model, unit_rows))
-        shapes = block_shapes(model, people * unit_rows, unit_rows, 1.0)[:DETAILED_SHAPES_MAX]
         exact = binary_characters(model).odd_exact and unit_rows == 1
         return ReleaseCost(
             per_sample=ZERO_COST,
@@ -102,7 +106,7 @@ class NetworkFourier(NoBelief, DrawsFromNoisyCounts):
             kl_sup=once.curve[0],
             papers_pure=self.epsilon,
             method="exact: discrete Laplace on characters" if exact else "certified: discrete Laplace on characters",
-            grid_points=max(block_grid(shape).size for shape in shapes),
+            grid_points=0,
         )
 
     def scale(self, model: NetworkModel, unit_rows: int) -> float:
@@ -136,16 +140,50 @@ class NetworkFourier(NoBelief, DrawsFromNoisyCounts):
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
     ) -> Array:
         """Consistent, raised by c, perhaps negative somewhere."""
-        found = binary_characters(model)
-        rows = people * unit_rows
-        sums = character_sums(model.network, found, clamped_counts(model.network, counts, rows))
-        if unit_rows == 1:
-            sums[1:] = noise(sums[1:], self.scale(model, unit_rows))
-            sums[0] = rows
-        else:
-            sums = noise(sums, self.scale(model, unit_rows))
+        sums = self._measured(model, people, unit_rows, counts, noise)
         sums[0] += self.raised(model, unit_rows)
-        return tables_of(model.network, found, sums.astype(np.float64))
+        return tables_of(model.network, binary_characters(model), sums.astype(np.float64))
+
+    def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
+        """Of every character, the number of rows first."""
+        return self._measured(model, people, unit_rows, counts, add_noise)
+
+    def simulated(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
+    ) -> Whole:
+        return self._measured(model, people, unit_rows, counts, seeded_noise(generator))
+
+    def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
+        network, found, scale = model.network, binary_characters(model), self.scale(model, unit_rows)
+        observed = measured.astype(np.float64)
+        noise = noise_sd(scale, gaussian=False)
+        sizes = np.array([math.prod(network.shape(i)) for i in range(len(network.nodes))])
+        noises = np.sqrt(sizes - (unit_rows == 1)) / sizes
+        return NoisyTables(
+            observed=observed,
+            scale=scale,
+            gaussian=False,
+            rows=row_range(people, unit_rows),
+            moved=self.roughness(model, unit_rows)[1],
+            near=tables_of(network, found, observed),
+            spread=np.repeat(noise * noises, sizes),
+            linear=measured_characters(network, found),
+        )
+
+    def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:
+        """About half of the characters change, by two each."""
+        return self.scale(model, unit_rows), 2.0 * binary_characters(model).count
+
+    def _measured(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
+    ) -> Whole:
+        rows = people * unit_rows
+        sums = character_sums(model.network, binary_characters(model), clamped_counts(model.network, counts, rows))
+        if unit_rows > 1:
+            return noise(sums, self.scale(model, unit_rows))
+        sums[1:] = noise(sums[1:], self.scale(model, unit_rows))
+        sums[0] = rows
+        return sums
 
 
 def sensitivity(model: NetworkModel, unit_rows: int) -> tuple[int, int]:
