@@ -6,16 +6,17 @@ Exit codes: 0 all answered, 1 something was refused or out of reach, 2 the comma
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli.json_files import print_json, read_json_value
-from app.cli.remote import as_sent, remote_client
+from app.cli.remote import ViewOption, as_sent, in_view, remote_client
 from app.errors import MalformedBody
 
 if TYPE_CHECKING:
-    from postern.client import Client
+    from postern.client import Client, Release
 
 Json = dict[str, Any]
 _About = "A parameter or an expression; repeat for several."
@@ -38,6 +39,7 @@ def query(
     together: Annotated[bool, typer.Option("--together", help="All bounds are to hold at once.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the questions, answer none.")] = False,
     summary: Annotated[bool, typer.Option("--summary", help="The table of all parameters instead.")] = False,
+    view: ViewOption = None,
     as_json: Annotated[
         bool | None, typer.Option("--json/--table", help="JSON unless this is a terminal.", show_default=False)
     ] = None,
@@ -48,14 +50,15 @@ def query(
     asked = {kind: about for kind, about in short.items() if about}
     if sum((file is not None, bool(asked), summary)) > 1:
         raise typer.BadParameter("give a file, or options such as --mean, or --summary")
+    questions, alone = ([], False) if asked or summary else _read_questions(file or "-")
     with remote_client() as client:
+        found = in_view(client.release(release), view)
         if summary:
-            _show_summary(client, release, level, machine)
+            _show_summary(found, level, machine)
             return
         if asked:
-            questions, alone = _short_questions(client, release, asked, tau, level, confidence), False
-        else:
-            questions, alone = _read_questions(file or "-")
+            questions = _short_questions(found, asked, tau, level, confidence)
+        questions = [{"view": found.view} | question for question in questions]
         refused = _ask(client, release, questions, alone and not together, together, dry_run, machine)
     if refused:
         raise typer.Exit(1)
@@ -73,15 +76,14 @@ def _read_questions(file: str) -> tuple[list[Json], bool]:
 
 
 def _short_questions(
-    client: Client, release: str, asked: dict[str, list[str]], tau: float, level: float, confidence: float | None
+    release: Release, asked: dict[str, list[str]], tau: float, level: float, confidence: float | None
 ) -> list[Json]:
     from postern.client import Question, absolute, expression, interval, pinball, squared
 
     by = {"median": absolute(), "quantile": pinball(tau), "interval": interval(level)}
-    found = client.release(release)
     return [
         Question(
-            by.get(kind, squared()), expression(about) if kind == "probability" else found.estimand(about), confidence
+            by.get(kind, squared()), expression(about) if kind == "probability" else release.estimand(about), confidence
         ).to_json()
         for kind, texts in asked.items()
         for about in texts
@@ -117,20 +119,30 @@ def _show_answers(questions: list[Json], items: list[Json], together: Json | Non
     read = check_of if dry_run else answer_of
     rows = [(describe(question), *answer_cells(read(item))) for question, item in zip(questions, items, strict=True)]
     typer.echo(text_table(("question", *ANSWER_HEADER), rows))
-    samples = next((item["samples"] for item in items if "samples" in item), None)
-    foot = [] if samples is None else [f"{samples} samples"]
+    answered = [item for item in items if "samples" in item]
+    views = dict.fromkeys(item.get("view", "samples") for item in answered)
+    foot = [f"{answered[0]['samples']} samples, {' and '.join(views)}"] if answered else []
     if together is not None:
         foot.append(f"all bounds hold at once with probability {cell(float(together['confidence']))}")
     if foot:
         typer.echo("\n" + "; ".join(foot))
+    _show_warnings((str(each["code"]), str(each["detail"])) for item in items for each in item.get("warnings", ()))
 
 
-def _show_summary(client: Client, release: str, level: float, machine: bool) -> None:
+def _show_warnings(warnings: Iterable[tuple[str, str]]) -> None:
+    from postern.client.tables import printable
+
+    for code, detail in dict.fromkeys(warnings):
+        typer.echo(printable(f"{code}: {detail}"))
+
+
+def _show_summary(release: Release, level: float, machine: bool) -> None:
     from dataclasses import asdict
 
-    found = client.release(release).summary(level=level)
+    found = release.summary(level=level)
     if not machine:
-        typer.echo(f"{found}\n\n{found.samples} samples")
+        typer.echo(f"{found}\n\n{found.samples} samples, {found.view}")
+        _show_warnings((each.code, each.detail) for each in found.warnings)
         return
     shown = asdict(found) | {"receipts": [receipt.to_json() for receipt in found.receipts]}
     print_json(shown)

@@ -9,14 +9,22 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from app.errors import PosternError
 
 if TYPE_CHECKING:
-    from postern.client import Client
+    from postern.client import Client, Release
     from postern.client.call import Call
 
+ViewOption = Annotated[
+    Literal["samples", "calibrated"] | None,
+    typer.Option(
+        help="Of the release: its draws as they are, or what may be believed given them. Calibrated if there is that."
+    ),
+]
 _ATTEMPTS_MAX = 3
 _PATIENCE_S = 20.0
 
@@ -35,6 +43,10 @@ def remote_client() -> Iterator[Client]:
     else:
         return
     raise PosternError(sentence)
+
+
+def in_view(release: Release, view: Literal["samples", "calibrated"] | None) -> Release:
+    return release if view is None else release.in_view(view)
 
 
 def as_sent(call: Call[Any]) -> Call[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`postern samples`: joint draws of a release as a file, with the receipt inside."""
+"""`postern samples`: joint draws of a release, or points of its calibrated view, as a file, with the receipt inside."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.remote import remote_client
+from app.cli.remote import ViewOption, in_view, remote_client
 
 
 def samples(
@@ -18,13 +18,15 @@ def samples(
         ),
     ] = None,
     parameter: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for several.")] = None,
+    view: ViewOption = None,
 ) -> None:
-    """Export the draws you may read (POSTERN_URL, POSTERN_KEY of a reader)."""
+    """Export the draws you may read, or the calibrated view's points where it has any (POSTERN_URL, POSTERN_KEY of a reader)."""
     from postern.client.calls import readers
 
     with remote_client() as client:
+        found = in_view(client.release(release), view)
         if output is None:
-            opened = client.open(readers.export(release, "csv", parameter))
+            opened = client.open(readers.export(release, "csv", parameter, found.view))
             try:
                 for chunk in opened.chunks():
                     sys.stdout.buffer.write(chunk)
@@ -32,5 +34,5 @@ def samples(
             finally:
                 opened.close()
         else:
-            client.release(release).export(output, parameters=parameter)
+            found.export(output, parameters=parameter)
             typer.echo(f"{output}: {output.stat().st_size} bytes", err=True)

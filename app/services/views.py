@@ -86,6 +86,7 @@ class ReleaseView:
     cost: CostView
     n: int
     samples: int
+    views: list[str]
     created_us: int
     published_us: int | None
 

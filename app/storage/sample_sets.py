@@ -67,6 +67,11 @@ async def get_measured(connection: AsyncConnection, release_id: str) -> NDArray[
     return None if found is None else np.frombuffer(bytes(found), dtype=_WHOLE)
 
 
+async def has_measured(connection: AsyncConnection, release_id: str) -> bool:
+    statement = select(sample_sets.c.measured.is_not(None)).where(sample_sets.c.release_id == release_id)
+    return bool((await connection.execute(statement)).scalar_one_or_none())
+
+
 async def has_samples(connection: AsyncConnection, release_id: str) -> bool:
     """Whether anything was stored: a reservation may be voided only if not."""
     statement = select(sample_sets.c.release_id).where(sample_sets.c.release_id == release_id)

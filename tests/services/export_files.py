@@ -46,7 +46,8 @@ def written(name: str, draws: Draws, receipt: Mapping[str, Any]) -> bytes:
 
 
 def receipt_of(draws: Draws) -> dict[str, Any]:
-    return {"version": 1, "release": "rel_x", "samples": draws.size, "parameters": draws.names}
+    rests_on = {"view": "samples", "samples": draws.size, "points": None}
+    return {"version": 2, "release": "rel_x", **rests_on, "parameters": draws.names}
 
 
 def matrix_of(draws: Draws) -> Matrix:

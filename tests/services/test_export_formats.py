@@ -93,7 +93,7 @@ def test_writing_takes_less_than_half_the_memory_that_ten_megabytes_of_draws_tak
     """To a file on disk. What libraries allocate outside Python's view is measured in the benchmarks; every
     row, list and text that this code makes is in it."""
     draws = drawn(["a", "b", "c"], 400_000)
-    written(name, drawn(["a"], 2), {"release": "r"})
+    written(name, drawn(["a"], 2), receipt_of(drawn(["a"], 2)))
     with TemporaryFile() as file:
         tracemalloc.start()
         try:

@@ -100,7 +100,7 @@ async def test_a_large_set_needs_a_thread_once_for_each_parameter(world: World):
         large = {"estimand": THETA, "utility": KINDS[4]}
         assert 2 * OFF_LOOP_SAMPLES * 4 * 3 < OFF_LOOP_WORK
         await client.post(f"/v1/releases/{release}/query", json=large, headers=world.boss.headers)
-    kept = world.runtime.warm.releases.get((release, 2 * OFF_LOOP_SAMPLES))
+    kept = world.runtime.warm.releases.get((release, 2 * OFF_LOOP_SAMPLES, "samples"))
     assert kept is not None
     assert isinstance(kept.samples, SampleSet)
     assert kept.samples.is_summed(0)

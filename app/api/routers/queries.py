@@ -33,6 +33,7 @@ DryRun = Annotated[
 
 _REFUSALS = (
     "access_required",
+    "calibrated_unavailable",
     "invalid_query",
     "invalid_expression",
     "release_not_ready",

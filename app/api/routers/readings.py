@@ -13,6 +13,7 @@ from app.api.negotiation import MEDIA_TYPES, chosen_format
 from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
 from app.api.responses import page_headers
 from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
+from app.core.decisions import SAMPLES, View
 from app.services.reading import build_export, describe_export, read_density, read_summary, right_to
 from app.services.reading.exports import FORMATS
 from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
@@ -25,7 +26,7 @@ LEVEL_DEFAULT, LEVEL_ENDS = 0.9, (0.001, 0.999)
 SUMMARY_LIMIT_DEFAULT, SUMMARY_LIMIT_MAX = 100, 1_000
 BINS_DEFAULT = 50
 
-_REFUSALS = ("access_required", "release_not_ready", "release_withdrawn", "too_busy")
+_REFUSALS = ("access_required", "calibrated_unavailable", "release_not_ready", "release_withdrawn", "too_busy")
 _HEADERS = CACHED | {"Vary": "`Authorization, Accept, Accept-Encoding`."}
 
 _Names = Annotated[
@@ -47,6 +48,13 @@ _Format = Annotated[
         max_length=20,
         json_schema_extra={"enum": [*FORMATS]},
         description="What to send; `Accept` decides if left out, and JSON if that says nothing.",
+    ),
+]
+_View = Annotated[
+    View,
+    Query(
+        description="`samples`: the draws as they are. `calibrated`: points of the posterior given what was released, where the "
+        "release's `views` names it."
     ),
 ]
 _Accept = Annotated[str | None, Header(max_length=1000, description="Media types, best first; `format` wins over it.")]
@@ -82,9 +90,10 @@ async def get_summary(
     parameter: _Names = [],  # noqa: B006 (never changed)
     limit: _Rows = SUMMARY_LIMIT_DEFAULT,
     cursor: Cursor = None,
+    view: _View = SAMPLES,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Mean, sd, Monte-Carlo error, quantiles and narrowest interval of each parameter, from your samples."""
+    """Mean, sd, Monte-Carlo error, quantiles and narrowest interval of each parameter, in either view."""
     table = await read_summary(
         runtime_of(request),
         reader=await read_reader(request),
@@ -93,6 +102,7 @@ async def get_summary(
         parameters=parameter,
         limit=limit,
         cursor=cursor,
+        view=view,
     )
     return ready_response(request, table.ready, page_headers(request, Page([], table.next_cursor)))
 
@@ -111,6 +121,7 @@ async def get_density(
     parameter: _Names = [],  # noqa: B006 (never changed)
     kind: _Kind = "histogram",
     bins: _Bins = BINS_DEFAULT,
+    view: _View = SAMPLES,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """A histogram or a smooth curve over the public range of one parameter; of two, their joint histogram."""
@@ -121,6 +132,7 @@ async def get_density(
         parameters=parameter,
         kind=kind,
         bins=bins,
+        view=view,
     )
     return ready_response(request, ready)
 
@@ -147,13 +159,19 @@ async def get_samples(
     release_id: ReleaseId,
     name: _Format = None,
     parameter: _Names = [],  # noqa: B006 (never changed)
+    view: _View = SAMPLES,
     accept: _Accept = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Your samples, one row a draw, as JSON, CSV, Arrow, Parquet or ArviZ's netCDF, each with its receipt inside."""
+    """Joint draws, or points of the belief given them, as JSON, CSV, Arrow, Parquet or ArviZ's netCDF, with their receipt."""
     runtime, reader = runtime_of(request), await read_reader(request)
     export = await describe_export(
-        runtime, reader=reader, release_id=release_id, name=chosen_format(name, accept), parameters=parameter
+        runtime,
+        reader=reader,
+        release_id=release_id,
+        name=chosen_format(name, accept),
+        parameters=parameter,
+        view=view,
     )
     gzipped = export.worth_compressing and takes_gzip(request.headers)
     headers = tag_headers(export.etag, gzipped)

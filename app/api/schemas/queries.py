@@ -6,6 +6,8 @@ from pydantic import ConfigDict, Field, RootModel
 from pydantic.config import JsonDict
 
 from app.api.schemas.shapes import Answer, Count
+from app.api.schemas.small_print import COVERAGE, AnswerWarning
+from app.core.decisions import View
 from app.core.kinds import QuestionSpec
 from app.core.specs import Spec
 from app.services.reading.answer_batch import QUESTIONS_PER_BATCH_MAX, QUESTIONS_PER_STREAM_MAX
@@ -25,6 +27,10 @@ ANSWER: JsonDict = {
     },
     "why": None,
     "samples": 100,
+    "view": "samples",
+    "points": None,
+    "coverage": None,
+    "warnings": [],
     "release": "rel_p5n6t2dy4hgakq2m",
     "cost": {"epsilon": 0},
 }
@@ -32,6 +38,8 @@ PREVIEW: JsonDict = {
     "valid": True,
     "work": 1,
     "samples": 100,
+    "view": "samples",
+    "points": None,
     "range": [0.05, 0.95],
     "responses": None,
     "regret": ANSWER["regret"],
@@ -105,6 +113,10 @@ class QueryAnswer(Answer):
     regret: Regret
     why: RunnerUp | None = Field(description="Where responses are finitely many; otherwise null.")
     samples: Count = Field(description="How many the answer rests on.")
+    view: View = Field(description="Of the release: its samples, or the belief given them.")
+    points: Count | None = Field(description="How many stand for the belief; null in the view `samples`.")
+    coverage: float | None = Field(ge=0, le=1, description=COVERAGE)
+    warnings: list[AnswerWarning] = Field(description="What stands in the way of taking the answer at its word.")
     release: str = Field(description="Its id.")
     cost: NoCost
 
@@ -117,6 +129,8 @@ class QueryPreview(Answer):
     valid: Literal[True] = Field(description="What is not, is refused.")
     work: Count = Field(description="Operations a sample, about.")
     samples: Count = Field(description="How many an answer would rest on.")
+    view: View = Field(description="The view that was asked for.")
+    points: Count | None = Field(description="How many stand for the belief; null in the view `samples`.")
     range: tuple[float, float] | None = Field(description="The estimand's public range, where it is a number.")
     responses: Count | None = Field(description="How many responses are compared; null for all real ones.")
     regret: Regret = Field(description="Before what a search may leave open.")

@@ -6,13 +6,19 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange
+from app.api.schemas.small_print import COVERAGE, AnswerWarning
+from app.core.decisions import View
+
+POINTS = "How many stand for the belief; null in the view `samples`."
 
 _SHA = "5b0d4f2f7d1e6a83c9b2a4e5f60718293a4b5c6d7e8f90112233445566778899"
 RECEIPT: JsonDict = {
-    "version": 1,
+    "version": 2,
     "release": "rel_p5n6t2dy4hgakq2m",
     "dataset": "ds_4kq2mz7w5x3ahgnd",
+    "view": "samples",
     "samples": 100,
+    "points": None,
     "parameters": ["theta"],
     "values_sha256": _SHA,
     "card_sha256": _SHA,
@@ -20,7 +26,9 @@ RECEIPT: JsonDict = {
 }
 SUMMARY: JsonDict = {
     "release": "rel_p5n6t2dy4hgakq2m",
+    "view": "samples",
     "samples": 100,
+    "points": None,
     "level": 0.9,
     "rows": [
         {
@@ -33,6 +41,8 @@ SUMMARY: JsonDict = {
             "median": 0.3121,
             "quantiles": {"0.05": 0.2885, "0.25": 0.3024, "0.5": 0.3121, "0.75": 0.3229, "0.95": 0.3377},
             "hdi": [0.2871, 0.3352],
+            "coverage": 0.891,
+            "warnings": [],
         }
     ],
     "next_cursor": None,
@@ -40,7 +50,9 @@ SUMMARY: JsonDict = {
 }
 DENSITY: JsonDict = {
     "release": "rel_p5n6t2dy4hgakq2m",
+    "view": "samples",
     "samples": 100,
+    "points": None,
     "kind": "histogram",
     "parameters": [{"name": "theta", "lower": 0.05, "upper": 0.95}],
     "edges": [0.05, 0.35, 0.65, 0.95],
@@ -50,7 +62,9 @@ DENSITY: JsonDict = {
 }
 DRAWS: JsonDict = {
     "release": "rel_p5n6t2dy4hgakq2m",
+    "view": "samples",
     "samples": 3,
+    "points": None,
     "parameters": ["theta"],
     "values": [[0.3127], [0.2984], [0.3301]],
     "receipt": RECEIPT | {"samples": 3},
@@ -69,9 +83,11 @@ class Receipt(Answer):
     version: int
     release: str
     dataset: str
+    view: View
     samples: Count
+    points: Count | None = Field(description=POINTS)
     parameters: list[str]
-    values_sha256: str = Field(description="Of the matrix of doubles, a draw a row, little-endian.")
+    values_sha256: str = Field(description="Of the matrix of doubles, a draw or a point a row, little-endian.")
     card_sha256: str = Field(description="`digest` of the guarantee card.")
     ledger: LedgerLine = Field(description="The line at which the release's charge became final.")
 
@@ -86,13 +102,17 @@ class SummaryRow(Answer):
     median: float
     quantiles: dict[str, float] = Field(description="Order statistics at the ends of the level and the quarters.")
     hdi: tuple[float, float] = Field(description="The narrowest interval with the share `level` of the samples.")
+    coverage: float | None = Field(ge=0, le=1, description=f"Between the outer two quantiles. {COVERAGE}")
+    warnings: list[AnswerWarning] = Field(description="What stands in the way of taking the row at its word.")
 
 
 class SummaryTable(PageOf):
     model_config = ConfigDict(json_schema_extra={"examples": [SUMMARY]})
 
     release: str
+    view: View
     samples: Count
+    points: Count | None = Field(description=POINTS)
     level: float
     rows: list[SummaryRow]
     receipt: Receipt = Field(description="Of the parameters on this page.")
@@ -104,7 +124,9 @@ class DensitySeries(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [DENSITY]})
 
     release: str
+    view: View
     samples: Count
+    points: Count | None = Field(default=None, description=POINTS)
     kind: Literal["histogram", "density"]
     parameters: list[ParameterRange]
     edges: list[float] | list[list[float]] | None = None
@@ -117,12 +139,14 @@ class DensitySeries(Answer):
 
 
 class DrawRows(Answer):
-    """Joint draws: one list a draw, one number a parameter."""
+    """Joint draws, or points of the belief given them: one list each, one number a parameter."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [DRAWS]})
 
     release: str
+    view: View
     samples: Count
+    points: Count | None = Field(description=POINTS)
     parameters: list[str]
     values: list[list[float]]
     receipt: Receipt

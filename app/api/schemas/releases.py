@@ -8,6 +8,7 @@ from pydantic.config import JsonDict
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
 from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mechanism, MechanismBody, Model
 from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange, Time
+from app.core.decisions import View
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.specs import Spec
 
@@ -21,6 +22,7 @@ RELEASE: JsonDict = {
     "cost": COST,
     "n": 1000,
     "samples": 100,
+    "views": ["samples", "calibrated"],
     "created_at": "2026-03-01T09:30:00.000000Z",
     "published_at": "2026-03-01T09:30:01.000000Z",
 }
@@ -50,6 +52,7 @@ class Release(Answer):
     cost: Cost
     n: Count
     samples: Count
+    views: list[View] = Field(description="What questions and readings may ask for as `view`.")
     created_at: Time = Field(validation_alias="created_us")
     published_at: Time | None = Field(validation_alias="published_us")
 

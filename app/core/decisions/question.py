@@ -12,6 +12,7 @@ from app.core.decisions.estimands.estimand import Inner, Observed, is_number
 from app.core.decisions.regret import Regret
 from app.core.decisions.strict_fields import Share, as_written, check_fields, find_kind
 from app.core.decisions.utilities import UTILITIES, Utility
+from app.core.decisions.view import CALIBRATED, SAMPLES, View
 from app.core.parameters import Parameter
 from app.core.specs import ReadInItsPlace, Spec
 from app.errors import InvalidQuery
@@ -28,6 +29,11 @@ class QuestionSpec(Spec):
     estimand: Inner | None = Field(default=None, description="Left out where the utility names its own.")
     utility: Annotated["UtilitySpec", ReadInItsPlace()] = Field(description="Of every response, over all samples.")
     confidence: Share = Field(default=CONFIDENCE_DEFAULT, description="Of the regret bound.")
+    view: View = Field(
+        default=SAMPLES,
+        description="`samples`: the draws as they are. `calibrated`: the posterior given what was released, whose intervals hold "
+        "the truth as often as they say; where a release has it, `views` names it.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class Question:
     estimand: AnyEstimand | None
     utility: Utility
     confidence: Fraction
+    view: View = SAMPLES
 
     @property
     def work(self) -> int:
@@ -72,13 +79,15 @@ class Question:
         return (whole - self.confidence.numerator) / whole
 
     def regret(self, samples: int, gap: float = 0.0, questions: int = 1) -> Regret:
-        """Of an answer from so many samples whose mean utility may be `gap` below the highest.
+        """Of an answer from so many samples, or points of a belief, whose mean utility may be `gap` below the highest.
 
         `questions` T: all T regret bounds of a batch fixed in advance hold together with the question's confidence 1 − δ,
         each holding with 1 − δ/T (the union bound).
         """
         bound = self.utility.regret(samples, self.delta / questions).widened(gap)
         method = bound.method if questions == 1 else f"{bound.method}; together for {questions} questions"
+        if self.view == CALIBRATED:
+            method += f"; of having {samples} points stand for the calibrated posterior, and of nothing else"
         return Regret(bound.value, self.confidence.numerator / self.confidence.denominator, method)
 
     def preview(self, samples: int, *, questions: int = 1) -> Preview:
@@ -107,4 +116,4 @@ def compile_question(body: object, parameters: Sequence[Parameter], model: objec
     estimand = None if spec.estimand is None else context.read(spec.estimand)
     kind = find_kind(UTILITIES, spec.utility, "utility")
     utility = kind.parse(check_fields(kind.spec, spec.utility, "utility"), estimand, context.at("utility"))
-    return Question(tuple(parameters), estimand, utility, as_written(spec.confidence))
+    return Question(tuple(parameters), estimand, utility, as_written(spec.confidence), spec.view)

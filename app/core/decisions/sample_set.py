@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.empirical import SAMPLES_MAX, Empirical
+from app.core.decisions.small_print import End, end_piled_at
 from app.core.parameters import Parameter
 from app.errors import NumericalFailure
 
@@ -48,6 +49,7 @@ class SampleSet:
         self.columns = columns
         self.size = columns.shape[1]
         self._marginals: OrderedDict[int, Empirical] = OrderedDict()
+        self._piled: dict[int, End | None] = {}
         self._lock = Lock()
 
     @property
@@ -86,6 +88,15 @@ class SampleSet:
         """Whether questions about this parameter are answered from sums already at hand."""
         found = self._marginals.get(index)
         return found is not None and found.is_summed
+
+    def piled_at(self, index: int) -> End | None:
+        """Which end of its public range this parameter's values are piled up at, if any."""
+        if index not in self._piled:
+            values, parameter = self.columns[index], self.parameters[index]
+            with np.errstate(all="ignore"):  # ranges may be as wide as doubles are; what overflows is near no end
+                sd = float(np.std(values, ddof=1)) if self.size > 1 else None
+                self._piled[index] = end_piled_at(parameter, float(np.mean(values)), sd)
+        return self._piled[index]
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters[:8])

@@ -9,7 +9,7 @@ often as they say, on average over the declared prior. The trim binds the sample
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class Belief:
     points: NDArray[np.float64] = field(repr=False)
 
 
+POINTS = 2_048
+"""Of a belief, unless a mechanism says otherwise: enough that an interval's ends are a small part of it off."""
 UNKNOWN = "no calibrated posterior is known for this mechanism of this model"
 
 
@@ -59,6 +61,11 @@ class NoBelief:
     """For a mechanism whose law of R given the statistic nobody has worked out."""
 
     __slots__ = ()
+    belief_points: ClassVar[int] = POINTS
+
+    @property
+    def drawn_at(self) -> float | None:
+        return None
 
     def calibrated_parameters(self, model: Any, people: int, unit_rows: int) -> tuple[Parameter, ...]:
         raise CalibratedUnavailable(UNKNOWN)

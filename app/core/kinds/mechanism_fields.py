@@ -92,6 +92,10 @@ class BapsFields(NoBelief):
         if not TEMPERATURE_MIN <= self.temperature <= 1:
             raise InvalidMechanism("mechanism.temperature", f"a number from {TEMPERATURE_MIN:g} to 1")
 
+    @property
+    def drawn_at(self) -> float:
+        return self.temperature
+
     def as_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "samples": self.samples, "temperature": self.temperature}
 

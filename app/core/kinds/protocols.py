@@ -58,6 +58,16 @@ class MechanismOf(Hashable, Protocol[Model, Statistic]):
         """(samples, parameters), from the operating system's randomness in production."""
         ...
 
+    @property
+    def drawn_at(self) -> float | None:
+        """The temperature of the posterior of which samples are independent draws; None where they are something else."""
+        ...
+
+    @property
+    def belief_points(self) -> int:
+        """How many points a belief has: public, so that what a question would be answered with is known before."""
+        ...
+
     def calibrated_parameters(self, model: Model, people: int, unit_rows: int, /) -> tuple[Parameter, ...]:
         """Those of `belief`, whose ranges are the untrimmed prior's; from public numbers. Raises CalibratedUnavailable."""
         ...

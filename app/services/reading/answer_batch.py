@@ -14,10 +14,23 @@ from typing import Any
 
 import msgspec
 
-from app.errors import InvalidInput, InvalidQuery, MalformedBody, PosternError
+from app.core.decisions import View, view_asked
+from app.errors import CalibratedUnavailable, InvalidInput, InvalidQuery, MalformedBody, PosternError
 from app.services.principals import Reader
-from app.services.reading.answer_query import answer_bytes, encode, preview_json, problem_of, read_question
-from app.services.reading.published_release import describe_release, open_release, require_still_readable
+from app.services.reading.answer_query import (
+    answer_bytes,
+    decode_json,
+    encode,
+    preview_json,
+    problem_of,
+    read_question,
+)
+from app.services.reading.published_release import (
+    describe_view,
+    open_view,
+    reading_right,
+    require_still_readable,
+)
 from app.services.runtime.answer_thread_pool import Line
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
@@ -41,9 +54,10 @@ class Batch:
 
     runtime: Runtime
     reader: Reader
-    public: PublicRelease
-    release: PublishedRelease | None
-    """None in a dry run: there is nothing to answer from."""
+    release_id: str
+    samples: int
+    """The reader's right to the release's first so many, as it was when they asked."""
+    dry_run: bool
     line: Line
     queries: Sequence[msgspec.Raw]
     together: bool
@@ -53,6 +67,7 @@ class Batch:
     doubt: Fraction = Fraction(0)
     """Σ δ of the answered, or the greatest δ if the bounds hold together."""
     checked_at: float = field(default_factory=time.monotonic)
+    described: dict[View, PublicRelease] = field(default_factory=dict)
 
     async def outcomes(self) -> AsyncIterator[tuple[str, bytes]]:
         """("answer" or "problem", JSON) for every question in order. Raises what `require_still_readable` raises."""
@@ -60,31 +75,42 @@ class Batch:
             try:
                 async with self.line.next_question():
                     body = await self._answer(bytes(raw))
-            except InvalidInput as refusal:
+            except (InvalidInput, CalibratedUnavailable) as refusal:
                 outcome = "problem", encode(problem_of(refusal))
                 self.problems += 1
             else:
                 outcome = "answer", body
                 self.answers += 1
             if time.monotonic() - self.checked_at > RECHECK_S:
-                await require_still_readable(self.runtime, self.reader, self.public)
+                await require_still_readable(self.runtime, self.reader, self.release_id, self.samples)
                 self.checked_at = time.monotonic()
             yield outcome
 
     async def _answer(self, body: bytes) -> bytes:
-        keep = self.work_left is not None
-        question = await read_question(self.runtime, self.public, body, self.line.in_thread, keep=keep)
+        keep, spec = self.work_left is not None, decode_json(body)
+        public, release = await self._opened(view_asked(spec))
+        question = await read_question(self.runtime, public, body, self.line.in_thread, spec=spec, keep=keep)
         asked = len(self.queries) if self.together else 1
-        preview = question.preview(self.public.size, questions=asked)
+        preview = question.preview(public.size, questions=asked)
         self._spend(preview.work * preview.samples)
-        if self.release is None:
-            answer = encode(preview_json(preview, self.public.id))
+        if release is None:
+            answer = encode(preview_json(preview, public))
         else:
             options: dict[str, Any] = {"questions": asked, "keep": keep}
-            answer = await answer_bytes(self.runtime, self.release, question, body, self.line.in_thread, **options)
+            answer = await answer_bytes(self.runtime, release, question, body, self.line.in_thread, **options)
         delta = 1 - question.confidence
         self.doubt = max(self.doubt, delta) if self.together else self.doubt + delta
         return answer
+
+    async def _opened(self, view: View) -> tuple[PublicRelease, PublishedRelease | None]:
+        """With None in a dry run: there is nothing to answer from, and a view is described once."""
+        asked = self.runtime, self.release_id, self.samples, view
+        if not self.dry_run:
+            release = await open_view(*asked)
+            return release.public, release
+        if view not in self.described:
+            self.described[view] = await describe_view(*asked)
+        return self.described[view], None
 
     def _spend(self, work: int) -> None:
         if self.work_left is None:
@@ -116,8 +142,8 @@ async def answer_queries(
         {
             "answers": answers,
             "together": batch.held_together,
-            "release": batch.public.id,
-            "samples": batch.public.size,
+            "release": batch.release_id,
+            "samples": batch.samples,
         }
     )
 
@@ -156,19 +182,18 @@ async def _pieces(
 
 def _last_line(batch: Batch) -> bytes:
     counts = {"done": True, "answers": batch.answers, "problems": batch.problems}
-    told = {"together": batch.held_together, "release": batch.public.id, "samples": batch.public.size}
+    told = {"together": batch.held_together, "release": batch.release_id, "samples": batch.samples}
     return encode(counts | told) + b"\n"
 
 
 async def _open(
     stack: ExitStack, runtime: Runtime, reader: Reader, release_id: str, body: bytes, dry_run: bool, *, streamed: bool
 ) -> Batch:
-    release = None if dry_run else await open_release(runtime, reader, release_id)
-    public = await describe_release(runtime, reader, release_id) if release is None else release.public
+    right = await reading_right(runtime, reader, release_id)
     queries, together = _read_batch(body, QUESTIONS_PER_STREAM_MAX if streamed else QUESTIONS_PER_BATCH_MAX)
     line = stack.enter_context(runtime.answers.line(reader.id))
     work_left = None if streamed else WORK_PER_BATCH_MAX
-    return Batch(runtime, reader, public, release, line, queries, together, work_left)
+    return Batch(runtime, reader, release_id, right.samples, dry_run, line, queries, together, work_left)
 
 
 def _read_batch(body: bytes, questions_max: int) -> tuple[list[msgspec.Raw], bool]:

@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.core.decisions import Preview, Question, answer_question
-from app.core.decisions.answer import Answer
+from app.core.decisions import Preview, Question, answer_question, view_asked
 from app.core.decisions.estimands.parameter import ParameterEstimand
 from app.core.decisions.sample_set import SampleSet
 from app.core.kinds import compile_question
 from app.errors import InvalidInput, MalformedBody, PosternError
 from app.services.principals import Reader
-from app.services.reading.published_release import describe_release, open_release
+from app.services.reading.published_release import describe_release, open_view, reading_right
+from app.services.reading.small_print import print_of_answer
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import (
     COMPILED_BYTES_PER_BYTE,
@@ -47,21 +47,25 @@ class InThread(Protocol):
 async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes, spec: Any = None) -> bytes:
     """`spec` is what the body says, if that is known already.
 
-    Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidQuery, InvalidExpression, TooBusy."""
-    release = await open_release(runtime, reader, release_id)
-    known = runtime.warm.answers.get((release.id, release.samples.size, 1, body))
+    Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidQuery, InvalidExpression,
+    TooBusy."""
+    right = await reading_right(runtime, reader, release_id)
+    known = runtime.warm.answers.get((release_id, right.samples, 1, body))
     if known is not None:
         return known
+    spec = decode_json(body) if spec is None else spec
+    release = await open_view(runtime, release_id, right.samples, view_asked(spec))
     in_thread = one_turn(runtime, reader)
-    question = await read_question(runtime, release, body, in_thread, spec=spec)
+    question = await read_question(runtime, release.public, body, in_thread, spec=spec)
     return await answer_bytes(runtime, release, question, body, in_thread)
 
 
 async def preview_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes, spec: Any = None) -> bytes:
     """What answering would check, refuse and promise, from public numbers: no sample is read. Raises as `answer_query`."""
-    release = await describe_release(runtime, reader, release_id)
+    spec = decode_json(body) if spec is None else spec
+    release = await describe_release(runtime, reader, release_id, view_asked(spec))
     question = await read_question(runtime, release, body, one_turn(runtime, reader), spec=spec)
-    return encode(preview_json(question.preview(release.size), release.id))
+    return encode(preview_json(question.preview(release.size), release))
 
 
 def one_turn(runtime: Runtime, reader: Reader) -> InThread:
@@ -82,16 +86,19 @@ async def answer_bytes(
     questions: int = 1,
     keep: bool = True,
 ) -> bytes:
-    """The answer as it is sent, remembered by (release, prefix, how many were asked together, text) if `keep`."""
-    memo = (release.id, release.samples.size, questions, body)
+    """The answer as it is sent, remembered by (release, prefix, how many were asked together, text) if `keep`.
+
+    The text names the view.
+    """
+    public = release.public
+    memo = (public.id, public.evidence, questions, body)
     known = runtime.warm.answers.get(memo)
     if known is not None:
         return known
     if _is_quick(question, release.samples):
-        found = answer_question(question, release.samples, questions=questions)
+        answer = encode(answer_json(question, release, questions))
     else:
-        found = await in_thread(_answer_and_sum, question, release.samples, questions)
-    answer = encode({**found.as_json(), "release": release.id, "cost": FREE})
+        answer = encode(await in_thread(_answer_and_sum, question, release, questions))
     if keep:
         runtime.warm.answers.put(memo, answer, len(answer) + len(body) + ENTRY_OVERHEAD_BYTES)
     return answer
@@ -99,13 +106,14 @@ async def answer_bytes(
 
 async def read_question(
     runtime: Runtime,
-    release: PublicRelease | PublishedRelease,
+    release: PublicRelease,
     body: bytes,
     in_thread: InThread,
     *,
     spec: Any = None,
     keep: bool = True,
 ) -> Question:
+    """Compiled for the view that `release` is of, which is the one the body names."""
     memo = (release.id, body)
     question = runtime.warm.questions.get(memo)
     if question is None:
@@ -128,16 +136,26 @@ def _length_max(spec: Any) -> int:
     return OFF_LOOP_BYTES_REAL if real else OFF_LOOP_BYTES
 
 
-def preview_json(preview: Preview, release_id: str) -> dict[str, Any]:
+def answer_json(question: Question, release: PublishedRelease, questions: int) -> dict[str, Any]:
+    public = release.public
+    found = answer_question(question, release.samples, questions=questions)
+    rests_on = {"samples": public.evidence, "view": public.view, "points": public.points}
+    told = print_of_answer(question, release).as_json()
+    return found.as_json() | rests_on | told | {"release": public.id, "cost": FREE}
+
+
+def preview_json(preview: Preview, release: PublicRelease) -> dict[str, Any]:
     regret = preview.regret
     return {
         "valid": True,
         "work": preview.work,
-        "samples": preview.samples,
+        "samples": release.evidence,
+        "view": release.view,
+        "points": release.points,
         "range": preview.range,
         "responses": preview.responses,
         "regret": {"bound": regret.bound, "confidence": regret.confidence, "method": regret.method},
-        "release": release_id,
+        "release": release.id,
         "cost": FREE,
     }
 
@@ -166,9 +184,9 @@ def _is_quick(question: Question, samples: SampleSet) -> bool:
     )
 
 
-def _answer_and_sum(question: Question, samples: SampleSet, questions: int) -> Answer:
+def _answer_and_sum(question: Question, release: PublishedRelease, questions: int) -> dict[str, Any]:
     """In a thread: also the sums that the next question about this parameter will need, so that it needs no thread."""
-    found = answer_question(question, samples, questions=questions)
+    found = answer_json(question, release, questions)
     if isinstance(question.estimand, ParameterEstimand):
-        samples.marginal(question.estimand.index).sum_up()
+        release.samples.marginal(question.estimand.index).sum_up()
     return found

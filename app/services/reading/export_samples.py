@@ -1,4 +1,4 @@
-"""Joint draws as a file. Every byte and header depends on the reader's first k samples and public numbers only."""
+"""Joint draws, or points of a belief, as a file. Nothing in it depends on more than the reader has a right to."""
 
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,6 +10,7 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
 from app import __version__
+from app.core.decisions import CALIBRATED, SAMPLES, View
 from app.errors import Unavailable
 from app.services.principals import Reader
 from app.services.reading.exports import FORMATS
@@ -43,7 +44,8 @@ class Export:
 
     @property
     def filename(self) -> str:
-        return f"{self.release.id}-{self.draws.size}.{self.format.suffix}"
+        view = f"-{CALIBRATED}" if self.release.view == CALIBRATED else ""
+        return f"{self.release.id}-{self.release.evidence}{view}.{self.format.suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,21 @@ class BuiltFile:
 
 
 async def describe_export(
-    runtime: Runtime, *, reader: Reader, release_id: str, name: str, parameters: Sequence[str]
+    runtime: Runtime,
+    *,
+    reader: Reader,
+    release_id: str,
+    name: str,
+    parameters: Sequence[str],
+    view: View = SAMPLES,
 ) -> Export:
-    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidInput, NotAcceptable, TooBusy."""
-    release = await open_release(runtime, reader, release_id)
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidInput, NotAcceptable,
+    TooBusy."""
+    release = await open_release(runtime, reader, release_id, view)
     chosen = FORMATS[name]
     chosen.require()
     draws = choose(release.samples, parameters)
-    receipt = await receipt_for(runtime, reader, release.id, draws)
+    receipt = await receipt_for(runtime, reader, release.public, draws)
     described = f"postern/{__version__} {chosen.made_with()}"
     etag = hmac.digest(receipt.mark, described.encode(), "sha256").hex()[:TAG_LENGTH]
     return Export(release.public, reader, chosen, draws, receipt, etag)
@@ -91,7 +100,7 @@ def right_to(runtime: Runtime, export: Export) -> Callable[[], Awaitable[None]]:
 
     It is held for as long as a slow reader takes, so it holds no samples.
     """
-    return partial(require_still_readable, runtime, export.reader, export.release)
+    return partial(require_still_readable, runtime, export.reader, export.release.id, export.release.evidence)
 
 
 def _built(export: Export, folder: str) -> BinaryIO:

@@ -1,59 +1,89 @@
-"""A published release as one reader may see it: process memory, then the cache, then the database."""
+"""A view of a published release as one reader may see it: process memory, then the cache, then the database.
+
+The calibrated view is made from the reader's own prefix, what was measured, and public numbers, by a seed of public names: the
+same points in every process, for ever.
+"""
 
 import asyncio
+import hashlib
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.decisions import SampleSet
+from app.core.decisions import CALIBRATED, SAMPLES, SampleSet, View
+from app.core.kinds import ReleaseMechanism, kind_of
+from app.core.kinds.belief import Evidence
+from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import AccessRequired, IntegrityFailure
 from app.services.ledger.ledger_trust import require_servable
 from app.services.people.verify_key import require_still_valid
 from app.services.people.visibility import find_release, readable_samples
 from app.services.principals import Reader
-from app.services.releases.stored_release import stored_model
+from app.services.releases.release_views import calibrated_parameters, is_evidence_kept
+from app.services.releases.stored_release import stored_mechanism, stored_model
+from app.services.runtime.cost_cache import compute
 from app.services.runtime.runtime import ReadingRight, Runtime
 from app.services.runtime.samples_cache import read_samples
 from app.services.runtime.warm_cache import ENTRY_OVERHEAD_BYTES, PublicRelease, PublishedRelease
-from app.storage import datasets, releases
+from app.storage import datasets, releases, sample_sets
+from app.storage.releases import Release
 
 
-async def open_release(runtime: Runtime, reader: Reader, release_id: str) -> PublishedRelease:
-    """Nothing in the result depends on a sample beyond the reader's prefix."""
-    right = runtime.readings.get((reader.id, reader.role, release_id))
-    if right is None:
-        right = await _read_right(runtime, reader, release_id)
-    memo = (release_id, right.samples)
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is known of a release before its samples are."""
+
+    public: PublicRelease
+    published: int
+    """Samples, which is not the reader's business."""
+    release: Release
+    mechanism: ReleaseMechanism
+
+
+async def reading_right(runtime: Runtime, reader: Reader, release_id: str) -> ReadingRight:
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired."""
+    known = runtime.readings.get((reader.id, reader.role, release_id))
+    return await _read_right(runtime, reader, release_id) if known is None else known
+
+
+async def open_release(runtime: Runtime, reader: Reader, release_id: str, view: View = SAMPLES) -> PublishedRelease:
+    """Nothing in the result depends on a sample beyond the reader's prefix. Raises CalibratedUnavailable, TooBusy."""
+    right = await reading_right(runtime, reader, release_id)
+    return await open_view(runtime, release_id, right.samples, view)
+
+
+async def open_view(runtime: Runtime, release_id: str, samples: int, view: View) -> PublishedRelease:
+    """For who has a right to so many samples: `reading_right` comes first."""
+    memo = (release_id, samples, view)
     warm = runtime.warm.releases.get(memo)
     if warm is None:
-        warm = await runtime.warm.flights.do(memo, lambda: _load(runtime, release_id, right.samples))
+        load = _load_calibrated if view == CALIBRATED else _load_samples
+        warm = await runtime.warm.flights.do(memo, lambda: load(runtime, release_id, samples))
         size = warm.samples.bytes_max + ENTRY_OVERHEAD_BYTES
         runtime.warm.releases.put(memo, warm, size)
     return warm
 
 
-async def describe_release(runtime: Runtime, reader: Reader, release_id: str) -> PublicRelease:
-    """What is public about a release, and how many samples the reader has. No sample is read, not even to be kept."""
-    right = runtime.readings.get((reader.id, reader.role, release_id))
-    if right is None:
-        right = await _read_right(runtime, reader, release_id)
-    warm = runtime.warm.releases.get((release_id, right.samples))
-    if warm is not None:
-        return warm.public
-    described, _ = await _describe(runtime, release_id, right.samples)
-    return described
+async def describe_release(runtime: Runtime, reader: Reader, release_id: str, view: View = SAMPLES) -> PublicRelease:
+    """What is public about a view of a release, and how many samples the reader has. No sample is read, not even to be kept."""
+    right = await reading_right(runtime, reader, release_id)
+    return await describe_view(runtime, release_id, right.samples, view)
 
 
-async def require_still_readable(runtime: Runtime, reader: Reader, release: PublicRelease) -> None:
+async def describe_view(runtime: Runtime, release_id: str, samples: int, view: View) -> PublicRelease:
+    warm = runtime.warm.releases.get((release_id, samples, view))
+    return (await _stored(runtime, release_id, samples, view)).public if warm is None else warm.public
+
+
+async def require_still_readable(runtime: Runtime, reader: Reader, release_id: str, samples: int) -> None:
     """For answers that take a while: the key still works and still reads as many samples. Asks nobody when warm.
 
     Raises KeyRevoked, KeyExpired, AccessRequired, NotFound, LedgerUntrusted; Unavailable if nobody can say.
     """
     await require_still_valid(runtime, reader)
-    right = runtime.readings.get((reader.id, reader.role, release.id))
-    if right is None:
-        right = await _read_right(runtime, reader, release.id)
-    if right.samples < release.size:
+    right = await reading_right(runtime, reader, release_id)
+    if right.samples < samples:
         raise AccessRequired("the right to these samples was taken back")
 
 
@@ -67,11 +97,38 @@ async def _read_right(runtime: Runtime, reader: Reader, release_id: str) -> Read
     return right
 
 
-async def _load(runtime: Runtime, release_id: str, samples: int) -> PublishedRelease:
-    public, published = await _describe(runtime, release_id, samples)
-    record = await read_samples(runtime, release_id, published, len(public.parameters))
+async def _load_samples(runtime: Runtime, release_id: str, samples: int) -> PublishedRelease:
+    stored = await _stored(runtime, release_id, samples, SAMPLES)
+    public = stored.public
+    record = await read_samples(runtime, release_id, stored.published, len(public.parameters))
     held = await asyncio.to_thread(_hold, public, record.values[:samples])
-    return PublishedRelease(release_id, public.parameters, held, public.model)
+    return PublishedRelease(public, held)
+
+
+async def _load_calibrated(runtime: Runtime, release_id: str, samples: int) -> PublishedRelease:
+    """From the reader's own samples, and in a thread: it may take seconds."""
+    stored = await _stored(runtime, release_id, samples, CALIBRATED)
+    drawn = await open_view(runtime, release_id, samples, SAMPLES)
+    measured = None
+    if isinstance(stored.mechanism, MeasuringMechanism):
+        async with runtime.database.read() as connection:
+            measured = await sample_sets.get_measured(connection, release_id)
+    seed = belief_seed(release_id, samples if measured is None else None)
+    evidence = Evidence(np.ascontiguousarray(drawn.samples.matrix), measured, seed)
+    return await compute(runtime, lambda: _believe(stored, evidence))
+
+
+def belief_seed(release_id: str, samples: int | None) -> bytes:
+    """Of public names: how many samples is one where a belief rests on them."""
+    name = "postern belief", release_id, "measured" if samples is None else str(samples)
+    return hashlib.sha256("\0".join(name).encode()).digest()
+
+
+def _believe(stored: Stored, evidence: Evidence) -> PublishedRelease:
+    release = stored.release
+    belief = stored.mechanism.belief(stored.public.model, release.n, release.unit_rows, evidence)
+    public = replace(stored.public, parameters=belief.parameters, size=len(belief.points))
+    return PublishedRelease(public, _hold(public, belief.points))
 
 
 def _hold(public: PublicRelease, values: NDArray[np.float64]) -> SampleSet:
@@ -81,12 +138,27 @@ def _hold(public: PublicRelease, values: NDArray[np.float64]) -> SampleSet:
     return SampleSet(public.parameters, values)
 
 
-async def _describe(runtime: Runtime, release_id: str, samples: int) -> tuple[PublicRelease, int]:
-    """With the number of samples published, which is not the reader's business."""
+async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -> Stored:
+    """Raises CalibratedUnavailable."""
     async with runtime.database.read() as connection:
         release = await releases.get_release(connection, release_id)
         dataset = None if release is None else await datasets.get_dataset(connection, release.dataset_id)
-    if release is None or dataset is None:
-        raise IntegrityFailure("a right to a release that is not there")
-    model = stored_model(release, dataset)
-    return PublicRelease(release_id, model.parameters, samples, model), int(release.cost["samples"])
+        if release is None or dataset is None:
+            raise IntegrityFailure("a right to a release that is not there")
+        model = stored_model(release, dataset)
+        mechanism = stored_mechanism(release, model)
+        parameters, size = model.parameters, samples
+        if view == CALIBRATED:
+            kept = await is_evidence_kept(connection, release, model)
+            parameters, size = calibrated_parameters(release, model, kept=kept), mechanism.belief_points
+    public = PublicRelease(
+        id=release_id,
+        view=view,
+        parameters=parameters,
+        evidence=samples,
+        size=size,
+        model=model,
+        temperature=mechanism.drawn_at,
+        assumes=kind_of(model).card.assumes(model, release.unit_rows),
+    )
+    return Stored(public, int(release.cost["samples"]), release, mechanism)

@@ -1,9 +1,10 @@
 """The guarantee card: what is promised to the people in the data, line by line, from public numbers only."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.core.decisions import SAMPLES, View
 from app.core.kinds.plan_figures import finite
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
@@ -13,6 +14,7 @@ from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
 from app.services.reading.moment_line import moment_line
+from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
 from app.storage import accounts, datasets
@@ -37,16 +39,23 @@ async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: st
         release = await find_release(connection, principal, release_id)
         dataset = await datasets.get_dataset(connection, release.dataset_id)
         account = await accounts.get_account(connection, account_id(release.dataset_id))
-    if dataset is None or account is None:
-        raise IntegrityFailure("a release without its dataset")
-    return build_card(release, dataset, runtime.settings.epsilon_max, account)
+        if dataset is None or account is None:
+            raise IntegrityFailure("a release without its dataset")
+        model = stored_model(release, dataset)
+        kept = await is_evidence_kept(connection, release, model)
+    views = await find_views(release, model, kept=kept)
+    return build_card(release, dataset, runtime.settings.epsilon_max, account, views)
 
 
 def build_card(
-    release: Release, dataset: Dataset, epsilon_max: float, account: Account | None = None
+    release: Release,
+    dataset: Dataset,
+    epsilon_max: float,
+    account: Account | None = None,
+    views: Sequence[View] = (SAMPLES,),
 ) -> dict[str, Any]:
-    """A forced, vacuous guarantee says so in its first line. `account`: the dataset's, for what all releases together cost,
-    which no figure of the digest is about."""
+    """A forced, vacuous guarantee says so in its first line. `account`: the dataset's, for what all releases together cost.
+    Neither that nor `views` is what a figure of the digest is about."""
     cost = cost_from_json(release.cost)
     epsilon, order = cost.total.best_order(dataset.delta)
     vacuous = not epsilon <= epsilon_max
@@ -58,6 +67,7 @@ def build_card(
         unit_rows=release.unit_rows,
         budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
+        views=views,
     )
     lines = [*(line(facts) for line in LINES), moment_line(dataset)]
     card = {

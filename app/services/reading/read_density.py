@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.core.decisions import SAMPLES, View
 from app.core.parameters import Parameter
 from app.core.summaries import histogram, joint_histogram, kernel_density
 from app.errors import InvalidInput
@@ -23,16 +24,24 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def read_density(
-    runtime: Runtime, *, reader: Reader, release_id: str, parameters: Sequence[str], kind: Kind, bins: int
+    runtime: Runtime,
+    *,
+    reader: Reader,
+    release_id: str,
+    parameters: Sequence[str],
+    kind: Kind,
+    bins: int,
+    view: View = SAMPLES,
 ) -> ReadyBody:
     """Of one parameter or two. Raises what `read_summary` does."""
-    release = await open_release(runtime, reader, release_id)
+    release = await open_release(runtime, reader, release_id, view)
     draws = _chosen(release, parameters, kind, bins)
-    memo = ("density", release.id, draws.size, draws.indices, kind, bins)
+    public = release.public
+    memo = ("density", *public.key, draws.indices, kind, bins)
     ready = runtime.warm.bodies.get(memo)
     if ready is None:
-        receipt = await receipt_for(runtime, reader, release.id, draws)
-        head = {"release": release.id, "samples": draws.size, "kind": kind}
+        receipt = await receipt_for(runtime, reader, public, draws)
+        head = {"release": public.id, "view": view, "samples": public.evidence, "points": public.points, "kind": kind}
         with runtime.answers.line(reader.id) as line:
             ready = await line.in_thread(_plotted, draws, kind, bins, head, receipt)
         runtime.warm.bodies.put(memo, ready, size_of(ready))
@@ -40,8 +49,8 @@ async def read_density(
 
 
 def _chosen(release: PublishedRelease, names: Sequence[str], kind: Kind, bins: int) -> Draws:
-    if not names and len(release.parameters) == 1:
-        names = [release.parameters[0].name]
+    if not names and len(release.public.parameters) == 1:
+        names = [release.public.parameters[0].name]
     if not 1 <= len(names) <= 2:
         raise InvalidInput("parameter", "one name, or two for a joint histogram")
     draws = choose(release.samples, names)

@@ -7,14 +7,16 @@ from typing import Any
 
 import msgspec
 
+from app.core.decisions import SAMPLES, View
 from app.core.summaries import Summary, summarise
 from app.errors import InvalidInput
 from app.services.principals import Reader
 from app.services.reading.exports.draws import Draws, choose
 from app.services.reading.published_release import open_release
 from app.services.reading.receipts import receipt_for
+from app.services.reading.small_print import print_of_row
 from app.services.runtime.runtime import Runtime
-from app.services.runtime.warm_cache import ReadyBody, Receipt, ready_body, size_of
+from app.services.runtime.warm_cache import PublicRelease, ReadyBody, Receipt, ready_body, size_of
 from app.storage.paging import decode_cursor, encode_cursor
 
 OFF_LOOP_VALUES = 2_000
@@ -38,27 +40,28 @@ async def read_summary(
     parameters: Sequence[str],
     limit: int,
     cursor: str | None,
+    view: View = SAMPLES,
 ) -> SummaryPage:
-    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, InvalidInput, TooBusy.
+    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidInput, TooBusy.
 
     `level` is read as the decimal that was written, like every share in a question.
     """
-    release = await open_release(runtime, reader, release_id)
+    release = await open_release(runtime, reader, release_id, view)
     chosen = choose(release.samples, parameters)
     start = _start(cursor, chosen.width)
     stop = min(start + limit, chosen.width)
     following = encode_cursor(stop, _PLACE) if stop < chosen.width else None
-    memo = ("summary", release.id, chosen.size, level, chosen.indices, start, stop)
+    public = release.public
+    memo = ("summary", *public.key, level, chosen.indices, start, stop)
     ready = runtime.warm.bodies.get(memo)
     if ready is None:
         page = chosen.part(start, stop)
-        receipt = await receipt_for(runtime, reader, release.id, page)
-        head = {"release": release.id, "samples": page.size, "level": level}
+        receipt = await receipt_for(runtime, reader, public, page)
         if page.size * page.width < OFF_LOOP_VALUES:
-            ready = _table(page, level, head, following, receipt)
+            ready = _table(public, page, level, following, receipt)
         else:
             with runtime.answers.line(reader.id) as line:
-                ready = await line.in_thread(_table, page, level, head, following, receipt)
+                ready = await line.in_thread(_table, public, page, level, following, receipt)
         runtime.warm.bodies.put(memo, ready, size_of(ready))
     return SummaryPage(ready, following)
 
@@ -72,12 +75,19 @@ def _start(cursor: str | None, width: int) -> int:
     return start
 
 
-def _table(page: Draws, level: float, head: dict[str, Any], following: str | None, receipt: Receipt) -> ReadyBody:
+def _table(public: PublicRelease, page: Draws, level: float, following: str | None, receipt: Receipt) -> ReadyBody:
     share = Fraction(repr(level))
-    rows = [
-        _row(summarise(parameter, column, share))
-        for parameter, column in zip(page.parameters, page.columns(), strict=True)
+    summaries = [
+        summarise(parameter, column, share) for parameter, column in zip(page.parameters, page.columns(), strict=True)
     ]
+    rows = [_row(each) | print_of_row(public, each, share).as_json() for each in summaries]
+    head = {
+        "release": public.id,
+        "view": public.view,
+        "samples": public.evidence,
+        "points": public.points,
+        "level": level,
+    }
     tail = {"next_cursor": following, "receipt": receipt.fields}
     return ready_body(_encode(head | {"rows": rows} | tail), receipt)
 

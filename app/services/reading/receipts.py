@@ -1,15 +1,17 @@
 """What goes with every table and file: which samples these are, what was promised about them, and where it was charged.
 
-    version        1
+    version        2
     release        its id, and the id of its dataset
-    samples        k: these are the first k draws
+    view           `samples`, or `calibrated`
+    samples        k: these are the first k draws, or what may be believed given them
+    points         how many points the belief has; null in the view `samples`
     parameters     the columns, in order
-    values_sha256  of the k × P matrix of doubles, row by row, little-endian
+    values_sha256  of the matrix of doubles, a draw or a point a row, little-endian
     card_sha256    `digest` of the guarantee card
     ledger         the line at which the charge became final: ledger, sequence number, digest
 
-A receipt is a function of the first k samples and of public numbers. It is no signature: whoever changes a file can
-change its receipt, but not so that it agrees with the card and the ledger that others hold.
+A receipt is a function of the first k samples, of what was measured and of public numbers. It is no signature: whoever
+changes a file can change its receipt, but not so that it agrees with the card and the ledger that others hold.
 """
 
 import hmac
@@ -22,10 +24,10 @@ from app.services.principals import Reader
 from app.services.reading.exports.draws import Draws
 from app.services.reading.read_card import build_card
 from app.services.runtime.runtime import Runtime
-from app.services.runtime.warm_cache import ENTRY_OVERHEAD_BYTES, Receipt
+from app.services.runtime.warm_cache import ENTRY_OVERHEAD_BYTES, PublicRelease, Receipt
 from app.storage import datasets, installation, ledger_heads, releases
 
-RECEIPT_VERSION = 1
+RECEIPT_VERSION = 2
 OFF_LOOP_VALUES = 20_000
 _BYTES_PER_NAME = 80
 _TAGS = b"tags\0"
@@ -41,35 +43,37 @@ class Provenance:
     secret: bytes = field(repr=False)
 
 
-async def receipt_for(runtime: Runtime, reader: Reader, release_id: str, draws: Draws) -> Receipt:
-    """Remembered by release, prefix and parameters: a file asked for again is not hashed again. Raises TooBusy.
+async def receipt_for(runtime: Runtime, reader: Reader, release: PublicRelease, draws: Draws) -> Receipt:
+    """Remembered by release, prefix, view and parameters: a file asked for again is not hashed again. Raises TooBusy.
 
     Only one reader's own requests share a flight, because it stands in that reader's line: nobody waits in another's.
     """
-    memo = ("receipt", release_id, draws.size, draws.indices)
+    memo = ("receipt", *release.key, draws.indices)
     known = runtime.warm.receipts.get(memo)
     if known is None:
         flight = (*memo, reader.id)
-        known = await runtime.warm.flights.do(flight, lambda: _write(runtime, reader, release_id, draws))
+        known = await runtime.warm.flights.do(flight, lambda: _write(runtime, reader, release, draws))
         size = ENTRY_OVERHEAD_BYTES + _BYTES_PER_NAME * draws.width
         runtime.warm.receipts.put(memo, known, size)
     return known
 
 
-async def _write(runtime: Runtime, reader: Reader, release_id: str, draws: Draws) -> Receipt:
-    provenance = await _provenance(runtime, release_id)
+async def _write(runtime: Runtime, reader: Reader, release: PublicRelease, draws: Draws) -> Receipt:
+    provenance = await _provenance(runtime, release.id)
     if draws.size * draws.width < OFF_LOOP_VALUES:
-        return _filled(provenance, release_id, draws)
+        return _filled(provenance, release, draws)
     with runtime.answers.line(reader.id) as line:
-        return await line.in_thread(_filled, provenance, release_id, draws)
+        return await line.in_thread(_filled, provenance, release, draws)
 
 
-def _filled(provenance: Provenance, release_id: str, draws: Draws) -> Receipt:
+def _filled(provenance: Provenance, release: PublicRelease, draws: Draws) -> Receipt:
     fields = {
         "version": RECEIPT_VERSION,
-        "release": release_id,
+        "release": release.id,
         "dataset": provenance.dataset,
-        "samples": draws.size,
+        "view": release.view,
+        "samples": release.evidence,
+        "points": release.points,
         "parameters": draws.names,
         "values_sha256": draws.digest(),
         "card_sha256": provenance.card_sha256,

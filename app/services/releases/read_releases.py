@@ -1,12 +1,17 @@
 """Releases as anyone with a right to them sees them: public numbers only, the same for everyone."""
 
+from collections.abc import Sequence
+
 from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
+from app.core.decisions import View
+from app.core.kinds import ReleaseModel
 from app.core.parameters import parameters_json
 from app.errors import IntegrityFailure
 from app.services.budgets import cost_view
 from app.services.people.visibility import find_release, visible_datasets
 from app.services.principals import AnyPrincipal
+from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
 from app.services.views import ReleaseView
@@ -38,10 +43,12 @@ async def _view(connection: Connection, release: Release) -> ReleaseView:
     dataset = await datasets.get_dataset(connection, release.dataset_id)
     if dataset is None:
         raise IntegrityFailure("a release without its dataset")
-    return release_view(release, dataset)
+    model = stored_model(release, dataset)
+    kept = await is_evidence_kept(connection, release, model)
+    return release_view(release, dataset, model, await find_views(release, model, kept=kept))
 
 
-def release_view(release: Release, dataset: Dataset) -> ReleaseView:
+def release_view(release: Release, dataset: Dataset, model: ReleaseModel, views: Sequence[View]) -> ReleaseView:
     cost = cost_from_json(release.cost)
     return ReleaseView(
         id=release.id,
@@ -49,10 +56,11 @@ def release_view(release: Release, dataset: Dataset) -> ReleaseView:
         status=release.status,
         model=dict(release.model),
         mechanism=dict(release.mechanism),
-        parameters=parameters_json(stored_model(release, dataset).parameters),
+        parameters=parameters_json(model.parameters),
         cost=cost_view(cost, cost.samples, dataset.delta),
         n=release.n,
         samples=cost.samples,
+        views=[*views],
         created_us=release.created_us,
         published_us=release.published_us,
     )

@@ -21,6 +21,7 @@ from app.services.plans.chosen_mechanism import concrete_mechanism
 from app.services.principals import Steward
 from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import release_view
+from app.services.releases.release_views import find_views
 from app.services.releases.stored_release import cost_to_json, stored_law
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
@@ -67,7 +68,7 @@ async def request_release(
     release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
-    view = release_view(release, dataset)
+    view = release_view(release, dataset, model, await find_views(release, model))
     await _reserve(runtime, release, cost, view, once)
     failpoint("request.reserved")
     await runtime.cache.publish(CHANNEL, b"pending")

@@ -33,7 +33,7 @@ async def compute(runtime: Runtime, work: Callable[[], T]) -> T:
     try:
         await asyncio.wait_for(runtime.computations.acquire(), WAIT_S_MAX)
     except TimeoutError:
-        raise TooBusy("too many plans are being computed", retry_after_s=5) from None
+        raise TooBusy("too much is being computed", retry_after_s=5) from None
     try:
         return await asyncio.to_thread(work)
     finally:

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from app.core.decisions import Question, SampleSet
+from app.core.decisions import CALIBRATED, Question, SampleSet, View
 from app.core.kinds import ReleaseModel
 from app.core.parameters import Parameter
 from app.services.runtime.async_tasks import SingleFlight
@@ -63,26 +63,39 @@ class Shelf(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PublicRelease:
-    """What anyone with a right to `size` samples of a release may know before seeing one."""
+    """What anyone with a right to the first `evidence` samples of a release may know of a view of it before seeing one.
+
+    `temperature` is None where samples are no draws of a posterior; `assumes` is what nobody has checked, if anything.
+    """
 
     id: str
+    view: View
     parameters: tuple[Parameter, ...]
+    evidence: int
     size: int
+    """How many values questions are answered from: `evidence`, or the points of the belief."""
     model: ReleaseModel
+    temperature: float | None
+    assumes: str | None
+
+    @property
+    def points(self) -> int | None:
+        return self.size if self.view == CALIBRATED else None
+
+    @property
+    def key(self) -> tuple[str, int, View]:
+        return self.id, self.evidence, self.view
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRelease:
-    """A published release with the samples a reader has a right to, and no others."""
+    """A view of a published release as a reader may see it: of the samples they have a right to, and no others.
 
-    id: str
-    parameters: tuple[Parameter, ...]
+    `samples` are those, or the points of the belief given them: the same engine answers from both.
+    """
+
+    public: PublicRelease
     samples: SampleSet
-    model: ReleaseModel
-
-    @property
-    def public(self) -> PublicRelease:
-        return PublicRelease(self.id, self.parameters, self.samples.size, self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +116,8 @@ class ReadyBody:
 
 
 class WarmMemory:
-    """Releases by (id, prefix), compiled questions by (release, body), answers by (id, prefix, body), plans by body;
-    tables, curves and small files by what was asked of which prefix, and receipts by release, prefix and parameters."""
+    """Views of releases by (id, prefix, view), compiled questions by (release, body), answers by (id, prefix, body), plans by
+    body; tables, curves and small files by what was asked of which prefix, and receipts by release, prefix and parameters."""
 
     def __init__(self) -> None:
         self.flights = SingleFlight()

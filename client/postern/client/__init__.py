@@ -4,7 +4,7 @@
 
     with Client() as client:                      # POSTERN_URL and POSTERN_KEY
         release = client.release("rel_…")
-        release.mean("theta")                     # Answer(0.4561, regret ≤ 0.0922 at 0.95, 20 samples)
+        release.mean("theta")                     # Answer(0.4561, regret ≤ 0.0009 at 0.95, 20 samples, calibrated)
         release.samples().to_pandas()
 
 `AsyncClient` has the same methods, to be awaited: the blocking client is written from it, word by word. Calls are retried
@@ -60,7 +60,7 @@ from postern.client.questions import (
     utility,
     zero_one,
 )
-from postern.client.results.answers import Answer, Answers, Check, Refused, Regret, StreamEnd, Together
+from postern.client.results.answers import Answer, Answers, AnswerWarning, Check, Refused, Regret, StreamEnd, Together
 from postern.client.results.cards import Card, digest_of_card
 from postern.client.results.density import Curve, Histogram, JointHistogram
 from postern.client.results.receipts import Receipt, ReceiptCheck
@@ -73,6 +73,7 @@ __all__ = [
     "AccessRequired",
     "Answer",
     "AnswerStream",
+    "AnswerWarning",
     "Answers",
     "AsyncAnswerStream",
     "AsyncClient",

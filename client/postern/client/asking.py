@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from postern.client import questions as q
-from postern.client.questions import About, AnyQuestion, Estimand, Question, Utility
+from postern.client.questions import About, AnyQuestion, Estimand, Question, Utility, View
 from postern.client.questions.estimands import Levels, Names
 from postern.client.results.accounts import Cost
 from postern.client.results.releases import Parameter, ReleaseFacts
@@ -22,8 +22,9 @@ _PARAMETERS_SHOWN = 6
 class AskedRelease(Generic[A]):
     """Public facts of a release, as they were when it was read, and questions about it."""
 
-    def __init__(self, facts: ReleaseFacts) -> None:
+    def __init__(self, facts: ReleaseFacts, view: View | None = None) -> None:
         self.facts = facts
+        self._told = view
 
     def ask(self, question: AnyQuestion) -> A:
         raise NotImplementedError
@@ -117,6 +118,16 @@ class AskedRelease(Generic[A]):
         return frozenset(parameter.name for parameter in self.facts.parameters)
 
     @property
+    def view(self) -> View:
+        """What is asked of, unless a question names its own: what `in_view` was told, or else calibrated where there is that."""
+        return self._view or "samples"
+
+    @property
+    def _view(self) -> View | None:
+        """None where only samples are known: a service that has no views takes no word for one."""
+        return self._told or ("calibrated" if "calibrated" in self.facts.views else None)
+
+    @property
     def id(self) -> str:
         return self.facts.id
 
@@ -157,6 +168,7 @@ class AskedRelease(Generic[A]):
             ("parameters", parameters),
             ("samples", f"{self.facts.samples} of n = {self.facts.n}"),
             ("cost", cost),
+            ("asked in", self.view),
         ]
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ ClientError
     ├── NotAllowed           ask the steward (forbidden)
     │   └── AccessRequired   buy a prefix of the samples first
     ├── NotFound             the id is wrong, or not this key's to see
-    ├── Conflict             something is in the way (name_taken, data_missing, idempotency_conflict)
+    ├── Conflict             something is in the way (name_taken, data_missing, calibrated_unavailable, …)
     │   ├── NotReady         wait: `retry_after_s`
     │   ├── Withdrawn        ask for another release
     │   └── BudgetExhausted  ask for less, or for a larger budget: `facts` says what would fit
@@ -149,6 +149,7 @@ BY_CODE: Mapping[str, type[PosternProblem]] = {
     "data_missing": Conflict,
     "release_not_ready": NotReady,
     "release_withdrawn": Withdrawn,
+    "calibrated_unavailable": Conflict,
     "budget_exhausted": BudgetExhausted,
     "rate_limited": RateLimited,
     "internal": ServiceFailure,

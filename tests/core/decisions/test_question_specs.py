@@ -8,10 +8,11 @@ import jsonschema_rs
 import pytest
 
 from app.api.schemas.queries import QueryAnswer, QueryPreview
-from app.core.decisions import UTILITIES, answer_question
+from app.core.decisions import UTILITIES, VIEWS
 from app.core.kinds import ESTIMANDS, KINDS, QuestionSpec, compile_question
 from app.errors import InvalidInput, InvalidQuery
-from app.services.reading.answer_query import FREE, preview_json
+from app.services.reading.answer_query import answer_json, preview_json
+from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
 from tests.core.decisions.test_any_question import EXAMPLES, RELEASES, places
 
 QUESTION = jsonschema_rs.validator_for(QuestionSpec.model_json_schema())
@@ -61,9 +62,13 @@ def test_every_documented_question_and_its_answer_are_as_specified(number):
     model, samples = RELEASES[release]
     QUESTION.validate(json.loads(text))
     question = compile_question(json.loads(text), samples.parameters, model)
-    answer = {**answer_question(question, samples).as_json(), "release": "rel_x", "cost": FREE}
-    ANSWER.validate(json.loads(json.dumps(answer)))
-    PREVIEW.validate(json.loads(json.dumps(preview_json(question.preview(samples.size), "rel_x"))))
+    for view in VIEWS:
+        public = PublicRelease(
+            "rel_x", view, samples.parameters, 7, samples.size, model, 1.0, "that rows are independent"
+        )
+        answer = answer_json(question, PublishedRelease(public, samples), 1)
+        ANSWER.validate(json.loads(json.dumps(answer)))
+        PREVIEW.validate(json.loads(json.dumps(preview_json(question.preview(samples.size), public))))
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))

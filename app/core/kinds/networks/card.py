@@ -19,4 +19,8 @@ def records(model: NetworkModel, unit_rows: int) -> int | None:
     return values if values < RECORDS_MAX else None
 
 
-CARD = CardWords(papers_assumption, records, "noisy numbers")
+def assumes(model: NetworkModel, unit_rows: int) -> str:
+    return "rows are independent, and a variable depends on those before it through its parents alone"
+
+
+CARD = CardWords(papers_assumption, records, assumes, "noisy numbers")

@@ -16,4 +16,11 @@ def records(model: NaturalModel, unit_rows: int) -> int:
     return unit_rows + model.statistic.steps * unit_rows * (unit_rows + 1) // 2
 
 
-CARD = CardWords(papers_assumption, records, "one noisy number")
+def assumes(model: NaturalModel, unit_rows: int) -> str | None:
+    """One yes or no of each person has no shape to be wrong about."""
+    if model.family == "bernoulli" and unit_rows == 1:
+        return None
+    return f"rows are independent draws of one {model.family.replace('_', ' ')} law"
+
+
+CARD = CardWords(papers_assumption, records, assumes, "one noisy number")

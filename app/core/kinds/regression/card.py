@@ -22,4 +22,10 @@ def records(model: RegressionModel, unit_rows: int) -> None:
     return
 
 
-CARD = CardWords(papers_assumption, records, "noisy numbers")
+def assumes(model: RegressionModel, unit_rows: int) -> str:
+    if isinstance(model, LinearModel):
+        return "the response is linear in the features, with independent normal errors of the declared deviation"
+    return f"rows are independent draws of one {model.family.replace('_', ' ')} law"
+
+
+CARD = CardWords(papers_assumption, records, assumes, "noisy numbers")

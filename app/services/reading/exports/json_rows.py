@@ -13,7 +13,7 @@ _encode = msgspec.json.Encoder().encode
 
 def write_json(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> None:
     """Every value as the shortest decimal that reads back as the same double."""
-    head = {"release": receipt["release"], "samples": draws.size, "parameters": draws.names}
+    head = {name: receipt[name] for name in ("release", "view", "samples", "points")} | {"parameters": draws.names}
     file.write(_encode(head)[:-1] + b',"values":[')
     between = b""
     for rows in draws.lists():
@@ -23,4 +23,6 @@ def write_json(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> None
     file.write(b'],"receipt":' + _encode(receipt) + b"}")
 
 
-JSON = ExportFormat("json", "json", "application/json", write_json, ("msgspec",), text=True, bytes_per_value=26)
+JSON = ExportFormat(
+    "json", "json", "application/json", write_json, ("msgspec",), layout=2, text=True, bytes_per_value=26
+)

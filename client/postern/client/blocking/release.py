@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from postern.client.asking import AskedRelease
 from postern.client.calls import pages, readers
 from postern.client.exporting import form_of, whole_file
-from postern.client.questions import AnyQuestion
+from postern.client.questions import AnyQuestion, View
 from postern.client.results.answers import Answer, Answers, Check, Refused, StreamEnd
 from postern.client.results.cards import Card
 from postern.client.results.density import Density
@@ -58,35 +58,39 @@ class AnswerStream:
 class Release(AskedRelease[Answer]):
     """`release.mean("theta")`, `release.ask_many([...])`, `release.samples()`."""
 
-    def __init__(self, client: Client, facts: ReleaseFacts) -> None:
-        super().__init__(facts)
+    def __init__(self, client: Client, facts: ReleaseFacts, view: View | None = None) -> None:
+        super().__init__(facts, view)
         self._client = client
+
+    def in_view(self, view: View) -> Release:
+        """The same release, asked in this view: `release.in_view("samples").mean("theta")`."""
+        return Release(self._client, self.facts, view)
 
     def refresh(self) -> Release:
         """The same release as it is now."""
-        return Release(self._client, self._client.send(readers.read_release(self.id)))
+        return Release(self._client, self._client.send(readers.read_release(self.id)), self._told)
 
     def wait(self, *, timeout_s: float = 300.0, on_progress: Progress | None = None) -> Release:
         """Until it is published or withdrawn."""
-        return Release(self._client, self._client.wait(self.facts, timeout_s, on_progress))
+        return Release(self._client, self._client.wait(self.facts, timeout_s, on_progress), self._told)
 
     def buy_access(self, samples: int, *, idempotency_key: str | None = None) -> Access:
         """Pay for the first `samples` samples from your own cap; longer later costs the difference."""
         return self._client.send(readers.buy_access(self.id, samples, idempotency_key))
 
     def ask(self, question: AnyQuestion) -> Answer:
-        return self._client.send(readers.ask(self.id, question))
+        return self._client.send(readers.ask(self.id, question, self._view))
 
     def check(self, question: AnyQuestion) -> Check:
         """What the answer would carry, without looking at a sample. A bad question is refused as it would be."""
-        return self._client.send(readers.check(self.id, question))
+        return self._client.send(readers.check(self.id, question, self._view))
 
     def ask_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> Answers:
         """One request, at most 1,000 questions. `together`: the bounds all hold at once with the confidence asked for."""
-        return self._client.send(readers.ask_many(self.id, questions, together))
+        return self._client.send(readers.ask_many(self.id, questions, together, self._view))
 
     def check_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> tuple[Check | Refused, ...]:
-        return self._client.send(readers.check_many(self.id, questions, together))
+        return self._client.send(readers.check_many(self.id, questions, together, self._view))
 
     def stream(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> AnswerStream:
         """Any number of questions, answered as they are read."""
@@ -96,7 +100,7 @@ class Release(AskedRelease[Answer]):
     def _streamed(
         self, questions: Iterable[AnyQuestion], together: bool, ends: list[StreamEnd]
     ) -> Generator[Answer | Refused, None]:
-        for call in readers.stream(self.id, questions, together):
+        for call in readers.stream(self.id, questions, together, self._view):
             lines, transcript = Lines(), Transcript()
             with closing(self._client.open(call)) as opened:
                 for chunk in opened.chunks():
@@ -113,20 +117,20 @@ class Release(AskedRelease[Answer]):
         found: list[SummaryPage] = []
         cursor: str | None = None
         while not found or cursor is not None:
-            found.append(self._client.send(readers.summary_page(self.id, level, parameters, cursor)))
+            found.append(self._client.send(readers.summary_page(self.id, level, parameters, cursor, self._view)))
             cursor = found[-1].next_cursor
         return Summary.of(found)
 
     def samples(self, parameters: Sequence[str] | None = None) -> Samples:
-        """Joint draws: all you may read, of all parameters or of some."""
-        return self._client.send(readers.samples(self.id, parameters))
+        """Joint draws, all you may read, or points of the belief given them; of all parameters or of some."""
+        return self._client.send(readers.samples(self.id, parameters, self._view))
 
     def export(
         self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
     ) -> Path:
         """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
         place = Path(target)
-        call = readers.export(self.id, form_of(place, form), parameters)
+        call = readers.export(self.id, form_of(place, form), parameters, self._view)
         with closing(self._client.open(call)) as opened, whole_file(place) as file:
             for chunk in opened.chunks():
                 file.write(chunk)
@@ -141,7 +145,7 @@ class Release(AskedRelease[Answer]):
     ) -> Density:
         """A histogram or a smooth curve of one parameter, or a joint histogram of two."""
         names = [parameter] if isinstance(parameter, str) else list(parameter)
-        return self._client.send(readers.density(self.id, names, kind, bins))
+        return self._client.send(readers.density(self.id, names, kind, bins, self._view))
 
     def verify_receipt(self, what: Receipt | Samples, *, ledger: bool = False) -> ReceiptCheck:
         """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger.

@@ -5,7 +5,7 @@ from typing import Any
 
 from postern.client.call import Call, encode, nothing, once, path, query, reads
 from postern.client.problems import Misconfigured
-from postern.client.questions.question import AnyQuestion, as_json
+from postern.client.questions.question import AnyQuestion, View, as_json
 from postern.client.results.answers import Answer, Answers, Check, Refused, read_answers, read_checks
 from postern.client.results.cards import Card, read_card
 from postern.client.results.density import Density, read_density
@@ -56,38 +56,42 @@ def buy_access(release: str, samples: int, idempotency_key: str | None) -> Call[
     return Call("POST", path("releases", release, "access"), _access, body=body, idempotency_key=once(idempotency_key))
 
 
-def ask(release: str, question: AnyQuestion) -> Call[Answer]:
-    return Call("POST", path("releases", release, "query"), _answer, body=encode(as_json(question)))
+def ask(release: str, question: AnyQuestion, view: View | None = None) -> Call[Answer]:
+    return Call("POST", path("releases", release, "query"), _answer, body=encode(as_json(question, view)))
 
 
-def check(release: str, question: AnyQuestion) -> Call[Check]:
+def check(release: str, question: AnyQuestion, view: View | None = None) -> Call[Check]:
     where = path("releases", release, "query")
-    return Call("POST", where, _check, query(dry_run=True), encode(as_json(question)))
+    return Call("POST", where, _check, query(dry_run=True), encode(as_json(question, view)))
 
 
-def ask_many(release: str, questions: Iterable[AnyQuestion], together: bool) -> Call[Answers]:
-    return Call("POST", path("releases", release, "queries"), read_answers, body=_batch(questions, together))
+def ask_many(release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None) -> Call[Answers]:
+    return Call("POST", path("releases", release, "queries"), read_answers, body=_batch(questions, together, view))
 
 
-def check_many(release: str, questions: Iterable[AnyQuestion], together: bool) -> Call[tuple[Check | Refused, ...]]:
-    body = _batch(questions, together)
+def check_many(
+    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None
+) -> Call[tuple[Check | Refused, ...]]:
+    body = _batch(questions, together, view)
     return Call("POST", path("releases", release, "queries"), read_checks, query(dry_run=True), body)
 
 
-def stream(release: str, questions: Iterable[AnyQuestion], together: bool) -> Iterator[Call[None]]:
+def stream(
+    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None
+) -> Iterator[Call[None]]:
     """Bounds that hold together need one call; others are cut to size."""
     where = path("releases", release, "queries")
     if together:
-        yield Call("POST", where, nothing, body=_batch(questions, together), accept=NDJSON)
+        yield Call("POST", where, nothing, body=_batch(questions, together, view), accept=NDJSON)
         return
-    for pieces in _cut(questions):
+    for pieces in _cut(questions, view):
         yield Call("POST", where, nothing, body=_joined(pieces, together), accept=NDJSON)
 
 
-def _cut(questions: Iterable[AnyQuestion]) -> Iterator[list[bytes]]:
+def _cut(questions: Iterable[AnyQuestion], view: View | None) -> Iterator[list[bytes]]:
     pieces, size = list[bytes](), 0
     for question in questions:
-        piece = encode(as_json(question))
+        piece = encode(as_json(question, view))
         if pieces and (size + len(piece) > BATCH_BYTES_MAX or len(pieces) >= STREAM_MAX):
             yield pieces
             pieces, size = [], 0
@@ -97,8 +101,8 @@ def _cut(questions: Iterable[AnyQuestion]) -> Iterator[list[bytes]]:
         yield pieces
 
 
-def _batch(questions: Iterable[AnyQuestion], together: bool) -> bytes:
-    pieces = [encode(as_json(question)) for question in questions]
+def _batch(questions: Iterable[AnyQuestion], together: bool, view: View | None) -> bytes:
+    pieces = [encode(as_json(question, view)) for question in questions]
     if not pieces:
         raise Misconfigured("there is no question to ask")
     return _joined(pieces, together)
@@ -108,20 +112,25 @@ def _joined(pieces: Sequence[bytes], together: bool) -> bytes:
     return b'{"queries":[' + b",".join(pieces) + (b'],"together":true}' if together else b"]}")
 
 
-def summary_page(release: str, level: float, parameters: Sequence[str] | None, cursor: str | None) -> Call[SummaryPage]:
-    asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor)
+def summary_page(
+    release: str, level: float, parameters: Sequence[str] | None, cursor: str | None, view: View | None = None
+) -> Call[SummaryPage]:
+    asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor, view=view)
     return Call("GET", path("releases", release, "summary"), _summary, asked)
 
 
-def samples(release: str, parameters: Sequence[str] | None) -> Call[Samples]:
-    return Call("GET", path("releases", release, "samples"), read_samples, query(format="json", parameter=parameters))
+def samples(release: str, parameters: Sequence[str] | None, view: View | None = None) -> Call[Samples]:
+    asked = query(format="json", parameter=parameters, view=view)
+    return Call("GET", path("releases", release, "samples"), read_samples, asked)
 
 
-def export(release: str, form: str, parameters: Sequence[str] | None) -> Call[None]:
-    asked = query(format=form, parameter=parameters)
+def export(release: str, form: str, parameters: Sequence[str] | None, view: View | None = None) -> Call[None]:
+    asked = query(format=form, parameter=parameters, view=view)
     return Call("GET", path("releases", release, "samples"), nothing, asked, accept=MEDIA_TYPES[form])
 
 
-def density(release: str, parameters: Sequence[str], kind: str | None, bins: int | None) -> Call[Density]:
-    asked: Any = query(parameter=parameters, kind=kind, bins=bins)
+def density(
+    release: str, parameters: Sequence[str], kind: str | None, bins: int | None, view: View | None = None
+) -> Call[Density]:
+    asked: Any = query(parameter=parameters, kind=kind, bins=bins, view=view)
     return Call("GET", path("releases", release, "density"), read_density, asked)

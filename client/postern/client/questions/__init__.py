@@ -14,7 +14,7 @@ from postern.client.questions.estimands import (
     predictive,
     probability,
 )
-from postern.client.questions.question import AnyQuestion, Question, describe
+from postern.client.questions.question import AnyQuestion, Question, View, describe
 from postern.client.questions.utilities import (
     Utility,
     absolute,
@@ -34,6 +34,7 @@ __all__ = [
     "Estimand",
     "Question",
     "Utility",
+    "View",
     "absolute",
     "actions",
     "classification",

@@ -2,24 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from postern.client.call import given as present
 from postern.client.questions.estimands import Estimand
 from postern.client.questions.utilities import Utility
 
+View = Literal["samples", "calibrated"]
+"""Of a release: its samples as they were drawn, or what may be believed after seeing them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`confidence` belongs to the regret bound; the service takes 0.95 if it is left out."""
+    """`confidence` belongs to the regret bound; the service takes 0.95 if it is left out.
+
+    `view` is left out for that of the release it is asked of: calibrated where there is one.
+    """
 
     utility: Utility
     estimand: Estimand | None = None
     confidence: float | None = None
+    view: View | None = None
 
     def to_json(self) -> dict[str, Any]:
         estimand = None if self.estimand is None else self.estimand.to_json()
-        return present(estimand=estimand, utility=self.utility.to_json(), confidence=self.confidence)
+        return present(estimand=estimand, utility=self.utility.to_json(), confidence=self.confidence, view=self.view)
 
     def __str__(self) -> str:
         return describe(self.to_json())
@@ -31,8 +38,10 @@ AnyQuestion = Question | Mapping[str, Any]
 _NAMES = {"squared": "mean", "absolute": "median", "zero_one": "likeliest", "log": "probability to report"}
 
 
-def as_json(question: AnyQuestion) -> dict[str, Any]:
-    return question.to_json() if isinstance(question, Question) else dict(question)
+def as_json(question: AnyQuestion, view: View | None = None) -> dict[str, Any]:
+    """With the view, unless the question names its own."""
+    found = question.to_json() if isinstance(question, Question) else dict(question)
+    return found if view is None else {"view": view} | found
 
 
 def describe(question: AnyQuestion) -> str:

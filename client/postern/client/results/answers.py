@@ -23,8 +23,19 @@ class Regret:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerWarning:
+    """One reason not to take an answer at its word; `code` is stable."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer(Shown):
-    """`float(answer)`, `answer.interval` and `answer.choice` say which kind of response is expected."""
+    """`float(answer)`, `answer.interval` and `answer.choice` say which kind of response is expected.
+
+    `coverage`: at least how often an interval holds the truth, on average over the prior; None if nobody can say.
+    """
 
     response: Response
     expected_utility: float
@@ -32,6 +43,10 @@ class Answer(Shown):
     samples: int
     release: str
     why: dict[str, Any] | None = None
+    view: str = "samples"
+    points: int | None = None
+    coverage: float | None = None
+    warnings: tuple[AnswerWarning, ...] = ()
 
     def __float__(self) -> float:
         if isinstance(self.response, float):
@@ -52,7 +67,10 @@ class Answer(Shown):
 
     def __repr__(self) -> str:
         bound = f"regret ≤ {self.regret.bound:.3g} at {self.regret.confidence:g}"
-        return f"Answer({printable(cell(self.response))}, {bound}, {self.samples} samples)"
+        warned = "".join(f", {printable(warning.code)}" for warning in self.warnings)
+        return (
+            f"Answer({printable(cell(self.response))}, {bound}, {self.samples} samples, {printable(self.view)}{warned})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +151,8 @@ class Check(Shown):
     release: str
     range: tuple[float, float] | None = None
     responses: int | None = None
+    view: str = "samples"
+    points: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

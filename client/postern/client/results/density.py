@@ -22,6 +22,8 @@ class Histogram:
     edges: tuple[float, ...] = field(repr=False)
     counts: tuple[int, ...] = field(repr=False)
     density: tuple[float, ...] = field(repr=False)
+    view: str = "samples"
+    points: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class JointHistogram:
     edges: tuple[tuple[float, ...], tuple[float, ...]] = field(repr=False)
     counts: tuple[tuple[int, ...], ...] = field(repr=False)
     density: tuple[tuple[float, ...], ...] = field(repr=False)
+    view: str = "samples"
+    points: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Curve:
     x: tuple[float, ...] = field(repr=False)
     y: tuple[float, ...] = field(repr=False)
     bandwidth: float
+    view: str = "samples"
+    points: int | None = None
 
 
 Density = Histogram | JointHistogram | Curve

@@ -28,6 +28,13 @@ class Receipt(Shown):
     card_sha256: str
     ledger: LedgerLine
     dataset: str | None = None
+    view: str = "samples"
+    points: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """Of the values: draws, or points of the belief."""
+        return self.samples if self.points is None else self.points
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self) | {"parameters": list(self.parameters)}

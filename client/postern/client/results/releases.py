@@ -31,6 +31,7 @@ class ReleaseFacts(Shown):
     samples: int
     created_at: datetime
     published_at: datetime | None
+    views: tuple[str, ...] = ("samples",)
 
 
 Progress = Callable[[ReleaseFacts, float], None]

@@ -31,12 +31,16 @@ _COLUMNS_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """`samples` draws of `parameters`. `samples["theta"]` is one parameter's draws, in order."""
+    """Draws of `parameters`, or points of the belief given them: `view` says. `samples["theta"]` is one parameter's, in order."""
 
     release: str
     parameters: tuple[str, ...]
     receipt: Receipt
     flat: array[float] = field(repr=False)
+
+    @property
+    def view(self) -> str:
+        return self.receipt.view
 
     def __len__(self) -> int:
         return len(self.flat) // len(self.parameters)
@@ -61,7 +65,7 @@ class Samples:
 
     def match(self, receipt: Receipt) -> bool:
         """True if these are the draws the receipt speaks of: as many, of the same parameters, with the same digest."""
-        shape = (len(self), self.parameters) == (receipt.samples, receipt.parameters)
+        shape = (len(self), self.parameters) == (receipt.rows, receipt.parameters)
         return shape and self.values_sha256() == receipt.values_sha256
 
     def to_numpy(self) -> NDArray[np.float64]:
@@ -116,7 +120,8 @@ class Samples:
         return ("draw", *names, *more), [(str(i), *map(cell, row[:_COLUMNS_SHOWN]), *more) for i, row in rows]
 
     def _title(self) -> str:
-        return f"{len(self)} draws of {len(self.parameters)} parameters from {self.release}"
+        what = "draws" if self.view == "samples" else f"points of the {self.view} view"
+        return f"{len(self)} {what} of {len(self.parameters)} parameters from {self.release}"
 
     def __str__(self) -> str:
         return f"{printable(self._title())}\n{text_table(*self._shown())}"
@@ -136,6 +141,7 @@ class _Draws:
     parameters: tuple[str, ...]
     values: list[list[float]]
     receipt: Receipt
+    points: int | None = None
 
 
 _DRAWS = msgspec.json.Decoder(_Draws)
@@ -143,8 +149,9 @@ _DRAWS = msgspec.json.Decoder(_Draws)
 
 def read_samples(body: bytes) -> Samples:
     found = _DRAWS.decode(body)
-    if not found.parameters or len(found.values) != found.samples:
-        raise ValueError(f"{len(found.values)} draws where {found.samples} were announced")
+    announced = found.samples if found.points is None else found.points
+    if not found.parameters or len(found.values) != announced:
+        raise ValueError(f"{len(found.values)} draws where {announced} were announced")
     if any(len(row) != len(found.parameters) for row in found.values):
         raise ValueError(f"a draw without all of the {len(found.parameters)} parameters")
     return Samples(found.release, found.parameters, found.receipt, array("d", chain.from_iterable(found.values)))

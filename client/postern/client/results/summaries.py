@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from postern.client.libraries import library
+from postern.client.results.answers import AnswerWarning
 from postern.client.results.receipts import Receipt
 from postern.client.tables import cell, html_table, text_table
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """One parameter. `sd` and `mcse_mean` are None for a single sample; `hdi` is the narrowest interval of the level."""
+    """One parameter. `sd` and `mcse_mean` are None for a single sample; `hdi` is the narrowest interval of the level, `coverage`
+    that of the one between the outer quantiles: at least how often it holds the truth, or None if nobody can say."""
 
     parameter: str
     lower: float
@@ -24,6 +26,8 @@ class SummaryRow:
     median: float
     quantiles: dict[str, float]
     hdi: tuple[float, float]
+    coverage: float | None = None
+    warnings: tuple[AnswerWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class SummaryPage:
     rows: tuple[SummaryRow, ...]
     next_cursor: str | None
     receipt: Receipt
+    view: str = "samples"
+    points: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +51,20 @@ class Summary:
     level: float
     rows: tuple[SummaryRow, ...]
     receipts: tuple[Receipt, ...]
+    view: str = "samples"
+    points: int | None = None
 
     @classmethod
     def of(cls, pages: list[SummaryPage]) -> Summary:
         first = pages[0]
         rows = tuple(row for page in pages for row in page.rows)
-        return cls(first.release, first.samples, first.level, rows, tuple(page.receipt for page in pages))
+        receipts = tuple(page.receipt for page in pages)
+        return cls(first.release, first.samples, first.level, rows, receipts, first.view, first.points)
+
+    @property
+    def warnings(self) -> tuple[AnswerWarning, ...]:
+        """Of all rows, each once."""
+        return tuple(dict.fromkeys(warning for row in self.rows for warning in row.warnings))
 
     def __iter__(self) -> Iterator[SummaryRow]:
         return iter(self.rows)
@@ -69,9 +83,10 @@ class Summary:
         pandas = library("pandas")
 
         flat = [
-            {name: value for name, value in asdict(row).items() if name not in ("quantiles", "hdi")}
+            {name: value for name, value in asdict(row).items() if name not in ("quantiles", "hdi", "warnings")}
             | {f"hdi_{side}": value for side, value in zip(("lower", "upper"), row.hdi, strict=True)}
             | {f"q{tau}": value for tau, value in row.quantiles.items()}
+            | {"warnings": ", ".join(warning.code for warning in row.warnings)}
             for row in self.rows
         ]
         frame = pandas.DataFrame(flat).set_index("parameter")
@@ -89,4 +104,4 @@ class Summary:
 
     def _repr_html_(self) -> str:
         header, rows = self.table()
-        return html_table(header, rows, caption=f"{self.release}, {self.samples} samples")
+        return html_table(header, rows, caption=f"{self.release}, {self.samples} samples, {self.view}")

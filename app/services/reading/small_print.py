@@ -1,0 +1,99 @@
+"""The small print of answers and summary rows: `coverage` of an interval, and `warnings` with stable codes.
+
+    too_few_samples   samples view: fewer than ten, or an interval that may hold the truth noticeably less often than it says
+    at_public_edge    samples view: the samples are piled up at an end of their public range
+    temperature       samples view: drawn below temperature 1, so their spread is not the posterior's
+    model_unchecked   both views: an assumption about how rows come about that nobody has paid to check
+
+All of it follows from public numbers but `at_public_edge`, which follows from the reader's own prefix.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from app.core.decisions import CALIBRATED, Question
+from app.core.decisions.estimands.estimand import Observed
+from app.core.decisions.estimands.parameter import ParameterEstimand
+from app.core.decisions.small_print import FEW_SAMPLES, End, Ranks, end_piled_at
+from app.core.decisions.utilities.interval import Interval
+from app.core.parameters import Parameter
+from app.core.summaries import Summary
+from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
+
+Ends = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class SmallPrint:
+    """`coverage`: at least how often, on average over the prior, the interval holds the truth; None if nobody can say."""
+
+    coverage: float | None = None
+    warnings: list[dict[str, str]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"coverage": self.coverage, "warnings": self.warnings}
+
+
+def print_of_answer(question: Question, release: PublishedRelease) -> SmallPrint:
+    public, utility = release.public, question.utility
+    ends = utility.ends if isinstance(utility, Interval) and not isinstance(utility.estimand, Observed) else None
+    piled = None
+    if public.view != CALIBRATED and (index := _parameter_of(question)) is not None:
+        piled = _named(public.parameters[index], release.samples.piled_at(index))
+    return _small_print(public, ends, piled)
+
+
+def print_of_row(public: PublicRelease, summary: Summary, level: Fraction) -> SmallPrint:
+    """Of the central interval between the outer quantiles: the narrowest one is chosen by looking at the samples."""
+    piled = None
+    if public.view != CALIBRATED:
+        piled = _named(summary.parameter, end_piled_at(summary.parameter, summary.mean, summary.sd))
+    return _small_print(public, ((1 - level) / 2, (1 + level) / 2), piled)
+
+
+def _parameter_of(question: Question) -> int | None:
+    """The parameter an answer is about; of a release with one, that one whatever is made of it."""
+    if isinstance(question.estimand, ParameterEstimand):
+        return question.estimand.index
+    return 0 if len(question.parameters) == 1 else None
+
+
+def _named(parameter: Parameter, end: End | None) -> str | None:
+    if end is None:
+        return None
+    value = parameter.lower if end == "lower" else parameter.upper
+    return f"{end} end of the public range of {parameter.name}, {value:g}"
+
+
+def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) -> SmallPrint:
+    ranks = None if ends is None else Ranks.of(ends, public.size)
+    warnings = []
+    if public.view != CALIBRATED:
+        short = ends is not None and ranks is not None and ranks.is_short(ends[1] - ends[0])
+        if public.evidence < FEW_SAMPLES or short:
+            text = f"{public.evidence} samples say too little about how far the truth may be from them"
+            warnings.append(_warning("too_few_samples", text))
+        if piled is not None:
+            text = f"samples are piled up at the {piled}: the truth may lie beyond it"
+            warnings.append(_warning("at_public_edge", text))
+        if public.temperature is not None and public.temperature < 1:
+            text = (
+                f"samples were drawn at temperature {public.temperature:g}: their spread is not that of the posterior"
+            )
+            warnings.append(_warning("temperature", text))
+    if public.assumes is not None:
+        warnings.append(_warning("model_unchecked", f"this is taken for granted and was not checked: {public.assumes}"))
+    return SmallPrint(None if ranks is None else _coverage(public, ranks), warnings)
+
+
+def _coverage(public: PublicRelease, ranks: Ranks) -> float | None:
+    if public.view == CALIBRATED:
+        return ranks.of_points()
+    if ranks.low == ranks.high:
+        return 0.0  # one sample twice: no interval, however it was drawn
+    return ranks.of_draws(len(public.parameters)) if public.temperature == 1 else None
+
+
+def _warning(code: str, detail: str) -> dict[str, str]:
+    return {"code": code, "detail": detail}
