@@ -9,8 +9,8 @@ and their public ranges follow from ‖w‖₂ ≤ R. Neighbours: one person's r
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -113,6 +113,11 @@ class LinearModel:
         offset, matrix = self._map
         lower, upper = (np.array([getattr(p, end) for p in self.parameters]) for end in ("lower", "upper"))
         return np.clip(offset + w @ matrix.T, lower, upper)
+
+    def within(self, parameters: Sequence[Parameter]) -> "LinearModel":
+        """The same with the ball that gives its coefficients these ranges: a view's may be wider than the sampler's."""
+        reach = (parameters[0].upper - parameters[0].lower) / 2
+        return replace(self, radius=reach / float(np.linalg.norm(self._map[1][0])))
 
     def combination_range(self, weights: Array) -> tuple[float, float]:
         """(middle, reach) of weightsᵀβ over the ball."""
