@@ -167,7 +167,9 @@ def log_three_moments(totals: Array, mean: Array, variance: Array, third: Array)
     skew = (third / sd**3).clip(-SKEW_MAX, SKEW_MAX)
     skew = np.where(np.abs(skew) < SKEW_MIN, SKEW_MIN, skew)
     shape = 4 / skew**2
-    constant = np.where(shape > 1e6, -0.5 * math.log(2 * math.pi), (shape - 0.5) * np.log(shape) - shape - gammaln(shape))
+    constant = np.where(
+        shape > 1e6, -0.5 * math.log(2 * math.pi), (shape - 0.5) * np.log(shape) - shape - gammaln(shape)
+    )
     z = np.sign(skew)[:, None] * (totals[None, :] - mean[:, None]) / sd[:, None]
     root = np.sqrt(shape)[:, None]
     inside = z > -root

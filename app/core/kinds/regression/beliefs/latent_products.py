@@ -67,7 +67,10 @@ class LatentProducts:
         sizes = {name: len(levels) for name, levels in self._model.levels}
         means = np.array([0.0 if c.kind != "level" else 1 / sizes[c.column] for c in self._model.coordinates])
         squares = np.array(
-            [{"number": 1 / 3, "binary": 1.0}.get(c.kind, m) for c, m in zip(self._model.coordinates, means, strict=True)]
+            [
+                {"number": 1 / 3, "binary": 1.0}.get(c.kind, m)
+                for c, m in zip(self._model.coordinates, means, strict=True)
+            ]
         )
         means, squares = np.concatenate([[1.0] * first, means]), np.concatenate([[1.0] * first, squares])
         columns = [""] * first + [c.column for c in self._model.coordinates]
@@ -114,6 +117,8 @@ class LatentProducts:
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             matrix = self.matrices((base + middle * (self.centre - base))[None, :])[0]
-            inside = float(np.linalg.eigvalsh(matrix)[0]) >= floor and float(np.diag(matrix).max()) <= self.cap * (1 + 1e-12)
+            inside = float(np.linalg.eigvalsh(matrix)[0]) >= floor and float(np.diag(matrix).max()) <= self.cap * (
+                1 + 1e-12
+            )
             low, high = (middle, high) if inside else (low, middle)
         return np.asarray(base + low * (self.centre - base))

@@ -7,8 +7,8 @@ w ~ N(0, λ⁻¹I), the ball left to the sampler, weights integrate out:
 
 all diagonal in the eigenvectors of A. So chains move in A alone (`latent_products.py` has its prior), and w is drawn given A.
 
-**Noise not declared.** Then Σỹ² = wᵀAw + 2wᵀξ + Σε², ξ = v − Aw, tells σ, log-even from 0.01 to 1 in scaled units; to two moments,
-given v̂ it has mean wᵀAw + nσ² + cᵀC⁻¹(v̂ − Aw) and variance 4σ²wᵀAw + 2nσ⁴ − cᵀC⁻¹c, c = 2σ²Aw, beside its noise.
+**Noise not declared.** Then Σỹ² = wᵀAw + 2wᵀξ + Σε², ξ = v − Aw, tells σ, log-even from 0.01 to 1 in scaled units. To two
+moments, given v̂ it has mean wᵀAw + nσ² + cᵀC⁻¹(v̂ − Aw) and variance 4σ²wᵀAw + 2nσ⁴ − cᵀC⁻¹c, c = 2σ²Aw, beside its noise.
 Chains then move in A and η, w = mean + P^{−½}η, and in log σ by slices between its ends. Where σ is declared, Σỹ² is not used: it
 would tell little of the weights, and all of it on the word of that number.
 """

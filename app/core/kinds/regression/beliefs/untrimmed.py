@@ -18,11 +18,11 @@ Balled = TypeVar("Balled", LinearModel, MeanModel, PrecisionMatrixModel)
 LEFT_OUT = 1e-12
 
 
-@lru_cache(maxsize=64)
 def untrimmed(model: Balled) -> Balled:
     return replace(model, radius=max(model.radius, _reach(model)))
 
 
+@lru_cache(maxsize=64)
 def _reach(model: LinearModel | MeanModel | PrecisionMatrixModel) -> float:
     from scipy.special import gammainccinv, ndtri  # loaded when first needed: half a second
 
