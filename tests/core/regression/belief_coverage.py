@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds import parse_model
+from app.core.kinds.regression.beliefs.drawn_mean_belief import believed_means
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
+from app.core.kinds.regression.mechanisms.baps import RegressionBaps
 from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics, perturbation_of
 from app.core.kinds.regression.perturbed.perturbed_precision import wishart
 from app.core.noise.discrete_gaussian import seeded_noise
@@ -81,7 +83,7 @@ def _features(model: Any, law: str, people: int, rng: np.random.Generator) -> Ar
     return np.stack(columns, axis=1)
 
 
-def mean_case() -> Case:
+def mean_case(radius: float = 1.0) -> Case:
     """Two columns; the prior's sd is 0.2 of a half-width, the rows' 0.2: one row in two thousand lies beyond a bound."""
     covariance = np.array([[0.04, 0.01], [0.01, 0.03]])
     spec = {
@@ -89,6 +91,7 @@ def mean_case() -> Case:
         "columns": ["a", "b"],
         "covariance": covariance.tolist(),
         "prior": {"precision": 50.0},
+        "radius": radius,
     }
     model = parse_model(spec, parse_columns({"a": NUMBER, "b": NUMBER}))
 
@@ -128,10 +131,27 @@ def ranks(case: Case, people: int, epsilon: float, datasets: int, seed: int) -> 
         truth, private = case.simulate(people, rng)
         measured = mechanism.measure(case.model, people, 1, private, seeded_noise(rng))
         points = perturbation.believed(measured, scale, POINTS, SeededStream(b"%d %d" % (seed, dataset)))
-        both = np.concatenate([truth[None, :], points])
-        values = np.concatenate([both, case.derived(both)], axis=1)
-        found.append((values[1:] < values[0]).sum(axis=0))
+        found.append(_rank(case, truth, points))
     return np.array(found)
+
+
+def drawn_ranks(
+    case: Case, people: int, samples: int, temperature: float, datasets: int, seed: int
+) -> NDArray[np.int64]:
+    rng, mechanism, found = np.random.default_rng(seed), RegressionBaps(samples, temperature), []
+    for dataset in range(datasets):
+        truth, private = case.simulate(people, rng)
+        drawn = mechanism.draw(case.model, people, 1, private, rng.bytes)
+        stream = SeededStream(b"%d %d" % (seed, dataset))
+        points = believed_means(case.model, people, temperature, drawn, POINTS, stream)
+        found.append(_rank(case, truth, points))
+    return np.array(found)
+
+
+def _rank(case: Case, truth: Array, points: Array) -> NDArray[np.int64]:
+    both = np.concatenate([truth[None, :], points])
+    values = np.concatenate([both, case.derived(both)], axis=1)
+    return np.asarray((values[1:] < values[0]).sum(axis=0))
 
 
 def held(rank: NDArray[np.int64], level: float) -> NDArray[np.bool_]:
