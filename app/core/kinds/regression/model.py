@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 PRECISION_MIN, PRECISION_MAX = 1e-6, 1e9
 RADIUS_MIN, RADIUS_MAX = 1e-3, 1e3
 SCALED_SD_MIN = 1e-4
+SD_LEAST = 0.01
+"""Of a scaled sd that nobody declared: its prior is log-even from here to 1, the largest of anything within the bounds."""
 INTERCEPT = "intercept"
 LONGEST = "How long a record may be in scaled units before it is shortened; enough for every record if left out."
 

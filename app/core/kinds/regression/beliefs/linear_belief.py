@@ -7,12 +7,13 @@ w ~ N(0, λ⁻¹I), the ball left to the sampler, weights integrate out:
 
 all diagonal in the eigenvectors of A. So chains move in A alone (`latent_products.py` has its prior), and w is drawn given A.
 
-**Noise not declared.** Then Σỹ² = wᵀAw + 2wᵀξ + Σε², ξ = v − Aw, tells σ, log-even from 0.01 to 1 in scaled units. To two
+**Noise not declared.** Then Σỹ² = wᵀAw + 2wᵀξ + Σε², ξ = v − Aw, tells σ, log-even from SD_LEAST to 1 in scaled units. To two
 moments, given v̂ it has mean wᵀAw + nσ² + cᵀC⁻¹(v̂ − Aw) and variance 4σ²wᵀAw + 2nσ⁴ − cᵀC⁻¹c, c = 2σ²Aw, beside its noise.
 Chains then move in A and η, w = mean + P^{−½}η, and in log σ by slices between its ends. Where σ is declared, Σỹ² is not used: it
 would tell little of the weights, and all of it on the word of that number.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from app.core.kinds.regression.beliefs.elliptical_slice import SHRINKS_MAX, SliceChains
 from app.core.kinds.regression.beliefs.latent_products import LatentProducts
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
+from app.core.kinds.regression.model import SD_LEAST
 
 Array = NDArray[np.float64]
 
@@ -29,8 +31,8 @@ CHAINS, THIN = 256, 15
 WIDE = 10
 CHAINS_WIDE, THIN_WIDE = 64, 4
 """Beyond WIDE coefficients, where a step takes longer than all else."""
-LOG_SD_ENDS = (np.log(0.01), 0.0)
-"""Of scaled noise that nobody declared: 1 is the largest sd of anything within the bounds."""
+LOG_SD_ENDS = (math.log(SD_LEAST), 0.0)
+"""Of scaled noise that nobody declared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.normal_model import MeanAndSdModel
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
 from app.core.parameters import Parameter
@@ -29,6 +30,7 @@ from app.core.statistics.moments import ExactMoments
 from app.errors import CalibratedUnavailable, InvalidMechanism
 
 Ball = RegressionBall | MeanBall
+DrawnModel = LinearModel | MeanModel | PrecisionMatrixModel | MeanAndSdModel
 
 PRECISE_S = 30e-6
 """One operation with 160 bits in the factor of the proposal, on the machine of reference."""
@@ -50,7 +52,7 @@ class RegressionBaps(BapsFields):
     law: int = SAMPLER_LAW
     budget_epsilon_max: ClassVar[float] = BUDGET_EPSILON_MAX
 
-    def cost(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> ReleaseCost:
+    def cost(self, model: DrawnModel, people: int, unit_rows: int) -> ReleaseCost:
         ball = self._ball(model, people, unit_rows)
         _ = ball.bounds.cap  # refuses before anything is charged
         return ReleaseCost(
@@ -64,7 +66,7 @@ class RegressionBaps(BapsFields):
 
     def draw(
         self,
-        model: LinearModel | MeanModel | PrecisionMatrixModel,
+        model: DrawnModel,
         people: int,
         unit_rows: int,
         moments: ExactMoments,
@@ -77,7 +79,7 @@ class RegressionBaps(BapsFields):
 
     def work(
         self,
-        model: LinearModel | MeanModel | PrecisionMatrixModel,
+        model: DrawnModel,
         people: int,
         unit_rows: int,
         cost: ReleaseCost,
@@ -88,16 +90,12 @@ class RegressionBaps(BapsFields):
         proposals = 1.5 * max(1.0, 2.5 * math.sqrt(bounds.dimension + bounds.linear_norm))
         return 0.02 + bounds.dimension**3 * PRECISE_S + self.samples * proposals * (1 + bounds.dimension) * COORDINATE_S
 
-    def calibrated_parameters(
-        self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int
-    ) -> tuple[Parameter, ...]:
+    def calibrated_parameters(self, model: DrawnModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
         if not isinstance(model, MeanModel):
             raise CalibratedUnavailable(NOT_FOR_REGRESSION)
         return untrimmed(model).parameters
 
-    def belief(
-        self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int, evidence: Evidence
-    ) -> Belief:
+    def belief(self, model: DrawnModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
         parameters = self.calibrated_parameters(model, people, unit_rows)
         if not isinstance(model, MeanModel):
             raise CalibratedUnavailable(NOT_FOR_REGRESSION)
@@ -105,7 +103,7 @@ class RegressionBaps(BapsFields):
         points = believed_means(model, people, self.temperature, evidence.samples, self.belief_points, stream)
         return Belief(parameters, points)
 
-    def _ball(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> Ball:
+    def _ball(self, model: DrawnModel, people: int, unit_rows: int) -> Ball:
         rows = rows_checked(people, unit_rows)
         if isinstance(model, LinearModel):
             return RegressionBall(model, rows, unit_rows, self.temperature, self.law)
@@ -113,4 +111,4 @@ class RegressionBaps(BapsFields):
             raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
         if isinstance(model, MeanModel):
             return MeanBall(model, people, self.temperature, self.law)
-        raise InvalidMechanism("mechanism.kind", "perturbed_statistics: a precision matrix has no exact sampler")
+        raise InvalidMechanism("mechanism.kind", f"perturbed_statistics: {model.family} has no exact sampler")

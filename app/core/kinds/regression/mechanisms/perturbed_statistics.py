@@ -22,8 +22,10 @@ from app.core.kinds.mechanism_fields import (
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.normal_model import MeanAndSdModel
 from app.core.kinds.regression.perturbed.perturbed_linear import PerturbedLinear
 from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
+from app.core.kinds.regression.perturbed.perturbed_normal import PerturbedNormal
 from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
@@ -46,7 +48,7 @@ from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.moments import ExactMoments
 from app.errors import CalibratedUnavailable, InvalidMechanism
 
-RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel
+RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel | MeanAndSdModel
 
 
 NOISE_S = 500e-6
@@ -203,4 +205,6 @@ def perturbation_of(model: RegressionModel, people: int, unit_rows: int) -> Pert
         raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
     if isinstance(model, MeanModel):
         return PerturbedMean(model, people)
+    if isinstance(model, MeanAndSdModel):
+        return PerturbedNormal(model, people)
     return PerturbedPrecision(model, people)
