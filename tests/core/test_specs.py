@@ -30,9 +30,10 @@ NETWORK: dict[str, Any] = {"family": "network", "nodes": {"cured": {"parents": [
 NAIVE: dict[str, Any] = {"family": "naive_bayes", "class": "cured", "features": ["arm"]}
 LINE: dict[str, Any] = {"family": "linear_regression", "target": "days", "features": ["visits", "cured"]}
 MEAN: dict[str, Any] = {"family": "mvn_mean", "columns": ["days", "visits"], "covariance": [[900.0, 0.0], [0.0, 9.0]]}
+NORMAL: dict[str, Any] = {"family": "normal", "column": "days"}
 MATRIX: dict[str, Any] = {"family": "normal_precision_matrix", "columns": ["days", "visits"], "radius": 30.0}
 KNOWN_TO_NAIVE_BAYES = "no such field (known: class, family, features, prior, priors, splits, trim)"
-MODELS = (BERNOULLI, POISSON, NETWORK, NAIVE, LINE, MEAN, MATRIX)
+MODELS = (BERNOULLI, POISSON, NETWORK, NAIVE, LINE, NORMAL, MEAN, MATRIX)
 
 
 def problem(model: Any) -> tuple[str, str]:

@@ -39,6 +39,7 @@ LINEAR = {
     "prior": {"precision": 1.0},
 }
 MEAN = {"family": "mvn_mean", "columns": ["age", "dose"], "covariance": [[400.0, 0.0], [0.0, 4.0]]}
+NORMAL = {"family": "normal", "column": "dose"}
 PRECISION = {"family": "normal_precision_matrix", "columns": ["age", "dose"], "radius": 50.0}
 
 RELEASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -54,6 +55,7 @@ RELEASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (MEAN, {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
     (MEAN, {"kind": "baps", "samples": 5, "temperature": 0.5}),
     (PRECISION, {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
+    (NORMAL, {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
 ]
 BUDGET = {"epsilon": 20.0, "delta": 1e-5, "slack_delta": 1e-6}
 

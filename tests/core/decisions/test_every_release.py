@@ -21,6 +21,7 @@ MODELS = {
     "network": parse_model({"family": "network", "nodes": NODES}, BINARY),
     "naive_bayes": parse_model({"family": "naive_bayes", "class": "d", "features": ["a", "b", "c"]}, BINARY),
     "linear_regression": wage_model(),
+    "normal": parse_model({"family": "normal", "column": "wage"}, COLUMNS),
     "mvn_mean": parse_model({"family": "mvn_mean", "columns": ["educ", "wage"], "covariance": COVARIANCE}, COLUMNS),
     "normal_precision_matrix": parse_model(
         {"family": "normal_precision_matrix", "columns": ["educ", "wage"], "radius": 30.0}, COLUMNS

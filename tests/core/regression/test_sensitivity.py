@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 from app.core.kinds import parse_model
 from app.core.kinds.regression.perturbed.perturbed_linear import SENSITIVITY, SQUARE_WEIGHT, PerturbedLinear
 from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
+from app.core.kinds.regression.perturbed.perturbed_normal import SQUARE_WEIGHT as NORMAL_SQUARE_WEIGHT
+from app.core.kinds.regression.perturbed.perturbed_normal import PerturbedNormal
 from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
 from app.core.statistics.moments import LATTICE, ExactMoments, moments_of
 from tests.core.regression.regression_cases import COLUMNS, wage_model, wage_rows
@@ -63,6 +65,27 @@ def moved(
 ) -> float:
     steps = (perturbation.values(a) - perturbation.values(b)) / perturbation.ratios
     return math.sqrt(float((steps**2).sum()))
+
+
+def test_a_sum_of_squares_beside_a_sum_is_free_up_to_its_weight_and_no_further() -> None:
+    """Every two of 2,001 numbers between the bounds: at most 4, which two opposite ends reach; 1 % more weight breaks it."""
+    x = np.linspace(-1, 1, 2_001)
+    apart, square = (x[:, None] - x) ** 2, (x[:, None] ** 2 - x**2) ** 2
+    assert (apart + NORMAL_SQUARE_WEIGHT * square).max() == pytest.approx(4, abs=1e-12)
+    assert (apart + 1.01 * NORMAL_SQUARE_WEIGHT * square).max() > 4.0001
+
+
+def test_no_two_records_on_the_lattice_move_mean_and_square_farther_than_charged() -> None:
+    """The same in whole numbers, at the ends, in the middle, near the worst distance and at random."""
+    model = parse_model({"family": "normal", "column": "wage"}, COLUMNS)
+    perturbation, steps = PerturbedNormal(model, 1), model.statistic.steps
+    rng = np.random.default_rng(10)
+    worst = np.rint(steps * (1 - (math.sqrt(5) - 1) + np.linspace(-1e-3, 1e-3, 101))).astype(np.int64)
+    values = np.concatenate([[-steps, 0, steps], worst, -worst, rng.integers(-steps, steps + 1, 800)])
+    assert np.abs(values).max() <= LATTICE
+    first, second = values[:, None] - values, values[:, None] ** 2 - values**2
+    moved = (first / perturbation.ratios[0]) ** 2 + (second / perturbation.ratios[1]) ** 2
+    assert moved.max() <= perturbation.sensitivity**2
 
 
 def test_replaced_rows_move_the_noisy_vector_by_at_most_the_charged_sensitivity() -> None:

@@ -11,10 +11,12 @@ from app.core.kinds.regression.estimands import REGRESSION_ESTIMANDS
 from app.core.kinds.regression.mean_model import MvnMeanModel, build_mvn_mean
 from app.core.kinds.regression.mechanisms import REGRESSION_MECHANISMS, RegressionModel
 from app.core.kinds.regression.model import LinearRegressionModel, build_linear_regression
+from app.core.kinds.regression.normal_model import NormalModel, build_normal
 from app.core.kinds.regression.precision_model import NormalPrecisionMatrixModel, build_normal_precision_matrix
 
 REGRESSION_FAMILIES: dict[str, Family[RegressionModel]] = {
     "linear_regression": Family(LinearRegressionModel, build_linear_regression),
+    "normal": Family(NormalModel, build_normal),
     "mvn_mean": Family(MvnMeanModel, build_mvn_mean),
     "normal_precision_matrix": Family(NormalPrecisionMatrixModel, build_normal_precision_matrix),
 }

@@ -9,8 +9,8 @@ and their public ranges follow from ‖w‖₂ ≤ R. Neighbours: one person's r
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 PRECISION_MIN, PRECISION_MAX = 1e-6, 1e9
 RADIUS_MIN, RADIUS_MAX = 1e-3, 1e3
 SCALED_SD_MIN = 1e-4
+SD_LEAST = 0.01
+"""Of a scaled sd that nobody declared: its prior is log-even from here to 1, the largest of anything within the bounds."""
 INTERCEPT = "intercept"
 LONGEST = "How long a record may be in scaled units before it is shortened; enough for every record if left out."
 
@@ -113,6 +115,11 @@ class LinearModel:
         offset, matrix = self._map
         lower, upper = (np.array([getattr(p, end) for p in self.parameters]) for end in ("lower", "upper"))
         return np.clip(offset + w @ matrix.T, lower, upper)
+
+    def within(self, parameters: Sequence[Parameter]) -> "LinearModel":
+        """The same with the ball that gives its coefficients these ranges: a view's may be wider than the sampler's."""
+        reach = (parameters[0].upper - parameters[0].lower) / 2
+        return replace(self, radius=reach / float(np.linalg.norm(self._map[1][0])))
 
     def combination_range(self, weights: Array) -> tuple[float, float]:
         """(middle, reach) of weightsᵀβ over the ball."""

@@ -135,7 +135,8 @@ def require_linear(context: Context, kind: str) -> LinearModel:
         raise InvalidQuery(
             f"{context.where}.kind", f"an estimand for this release's model; {kind} is for linear regression"
         )
-    return context.model
+    same = tuple(context.parameters) == context.model.parameters
+    return context.model if same else context.model.within(context.parameters)
 
 
 def parse_contrast(spec: ContrastSpec, context: Context) -> LinearEstimand:

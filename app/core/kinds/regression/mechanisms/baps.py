@@ -11,24 +11,35 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.belief import Belief, Evidence
 from app.core.kinds.mechanism_fields import BapsFields
 from app.core.kinds.regression.ball.ball_mean import MeanBall
 from app.core.kinds.regression.ball.ball_posterior import BUDGET_EPSILON_MAX, SAMPLER_LAW
 from app.core.kinds.regression.ball.ball_regression import RegressionBall
+from app.core.kinds.regression.beliefs.drawn_mean_belief import believed_means
+from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
+from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.normal_model import MeanAndSdModel
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
+from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.moments import ExactMoments
-from app.errors import InvalidMechanism
+from app.errors import CalibratedUnavailable, InvalidMechanism
 
 Ball = RegressionBall | MeanBall
+DrawnModel = LinearModel | MeanModel | PrecisionMatrixModel | MeanAndSdModel
 
 PRECISE_S = 30e-6
 """One operation with 160 bits in the factor of the proposal, on the machine of reference."""
 COORDINATE_S = 60e-9
 """One coordinate of one proposal."""
+NOT_FOR_REGRESSION = (
+    "how a draw of weights depends on the features involves all their products, whose law is neither declared nor released; "
+    "perturbed_statistics has a calibrated view"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class RegressionBaps(BapsFields):
     law: int = SAMPLER_LAW
     budget_epsilon_max: ClassVar[float] = BUDGET_EPSILON_MAX
 
-    def cost(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> ReleaseCost:
+    def cost(self, model: DrawnModel, people: int, unit_rows: int) -> ReleaseCost:
         ball = self._ball(model, people, unit_rows)
         _ = ball.bounds.cap  # refuses before anything is charged
         return ReleaseCost(
@@ -55,7 +66,7 @@ class RegressionBaps(BapsFields):
 
     def draw(
         self,
-        model: LinearModel | MeanModel | PrecisionMatrixModel,
+        model: DrawnModel,
         people: int,
         unit_rows: int,
         moments: ExactMoments,
@@ -68,7 +79,7 @@ class RegressionBaps(BapsFields):
 
     def work(
         self,
-        model: LinearModel | MeanModel | PrecisionMatrixModel,
+        model: DrawnModel,
         people: int,
         unit_rows: int,
         cost: ReleaseCost,
@@ -79,7 +90,20 @@ class RegressionBaps(BapsFields):
         proposals = 1.5 * max(1.0, 2.5 * math.sqrt(bounds.dimension + bounds.linear_norm))
         return 0.02 + bounds.dimension**3 * PRECISE_S + self.samples * proposals * (1 + bounds.dimension) * COORDINATE_S
 
-    def _ball(self, model: LinearModel | MeanModel | PrecisionMatrixModel, people: int, unit_rows: int) -> Ball:
+    def calibrated_parameters(self, model: DrawnModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        if not isinstance(model, MeanModel):
+            raise CalibratedUnavailable(NOT_FOR_REGRESSION)
+        return untrimmed(model).parameters
+
+    def belief(self, model: DrawnModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        parameters = self.calibrated_parameters(model, people, unit_rows)
+        if not isinstance(model, MeanModel):
+            raise CalibratedUnavailable(NOT_FOR_REGRESSION)
+        stream = SeededStream(evidence.seed)
+        points = believed_means(model, people, self.temperature, evidence.samples, self.belief_points, stream)
+        return Belief(parameters, points)
+
+    def _ball(self, model: DrawnModel, people: int, unit_rows: int) -> Ball:
         rows = rows_checked(people, unit_rows)
         if isinstance(model, LinearModel):
             return RegressionBall(model, rows, unit_rows, self.temperature, self.law)
@@ -87,4 +111,4 @@ class RegressionBaps(BapsFields):
             raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
         if isinstance(model, MeanModel):
             return MeanBall(model, people, self.temperature, self.law)
-        raise InvalidMechanism("mechanism.kind", "perturbed_statistics: a precision matrix has no exact sampler")
+        raise InvalidMechanism("mechanism.kind", f"perturbed_statistics: {model.family} has no exact sampler")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from app.core.kinds.belief import NoBelief
+from app.core.kinds.belief import Belief, Evidence, NoBelief
 from app.core.kinds.mechanism_fields import (
     CURRENT_LAW,
     FREE_SAMPLES,
@@ -19,10 +19,13 @@ from app.core.kinds.mechanism_fields import (
     check_epsilon,
     check_samples,
 )
+from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.normal_model import MeanAndSdModel
 from app.core.kinds.regression.perturbed.perturbed_linear import PerturbedLinear
 from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
+from app.core.kinds.regression.perturbed.perturbed_normal import PerturbedNormal
 from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
@@ -38,13 +41,14 @@ from app.core.noise.discrete_gaussian import (
     zcdp_cost,
 )
 from app.core.numerics.normals import RandomBytes
+from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.moments import ExactMoments
-from app.errors import InvalidMechanism
+from app.errors import CalibratedUnavailable, InvalidMechanism
 
-RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel
+RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel | MeanAndSdModel
 
 
 NOISE_S = 500e-6
@@ -72,6 +76,11 @@ class Perturbation(Protocol):
 
     def values(self, moments: ExactMoments) -> Whole: ...
     def draws(self, noisy: Whole, scale: float, samples: int, random_bytes: RandomBytes) -> NDArray[np.float64]: ...
+    @property
+    def believed_parameters(self) -> tuple[Parameter, ...]: ...
+    def believed(self, noisy: Whole, scale: float, points: int, stream: SeededStream) -> NDArray[np.float64]:
+        """(points, parameters), independent draws of what may be believed, inside the ranges of `believed_parameters`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +134,39 @@ class PerturbedStatistics(NoBelief):
         noise: AddNoise = add_noise,
     ) -> NDArray[np.float64]:
         """(samples, parameters). `noise` is OpenDP's but in simulations."""
+        measured = self.measure(model, people, unit_rows, moments, noise)
+        return self.infer(model, people, unit_rows, measured, random_bytes)
+
+    def measure(
+        self,
+        model: RegressionModel,
+        people: int,
+        unit_rows: int,
+        moments: ExactMoments,
+        noise: AddNoise = add_noise,
+    ) -> Whole:
+        """Noisy moments, in steps of the lattice."""
         perturbation = perturbation_of(model, people, unit_rows)
-        scale = self.scale(perturbation, unit_rows)
         values = perturbation.values(clamped_moments(model.statistic, moments, people, unit_rows))
-        noisy = noise(values, scale * perturbation.ratios)
-        return perturbation.draws(noisy, scale, self.samples, random_bytes)
+        return noise(values, self.scale(perturbation, unit_rows) * perturbation.ratios)
+
+    def infer(
+        self, model: RegressionModel, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes]
+    ) -> NDArray[np.float64]:
+        perturbation = perturbation_of(model, people, unit_rows)
+        return perturbation.draws(measured, self.scale(perturbation, unit_rows), self.samples, random_bytes)
+
+    def calibrated_parameters(self, model: RegressionModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return perturbation_of(model, people, unit_rows).believed_parameters
+
+    def belief(self, model: RegressionModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        """From what was measured alone: samples are draws of it."""
+        if evidence.measured is None:
+            raise CalibratedUnavailable("the noisy moments of this release were not kept")
+        perturbation = perturbation_of(model, people, unit_rows)
+        scale, stream = self.scale(perturbation, unit_rows), SeededStream(evidence.seed)
+        points = perturbation.believed(evidence.measured, scale, self.belief_points, stream)
+        return Belief(perturbation.believed_parameters, points)
 
     def work(self, model: RegressionModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         """Noise on every moment, then draws. How often a matrix beyond the radius is drawn again is post-processing of the
@@ -168,4 +205,6 @@ def perturbation_of(model: RegressionModel, people: int, unit_rows: int) -> Pert
         raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
     if isinstance(model, MeanModel):
         return PerturbedMean(model, people)
+    if isinstance(model, MeanAndSdModel):
+        return PerturbedNormal(model, people)
     return PerturbedPrecision(model, people)

@@ -18,10 +18,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.regression.beliefs.latent_products import LatentProducts
+from app.core.kinds.regression.beliefs.linear_belief import NoisyTargets, believed_weights
+from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
+from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.perturbed.noisy_posterior import NoisyMoments, in_ball, noise_aware_posterior
 from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes, standard_normals
+from app.core.parameters import Parameter
 from app.core.statistics.moments import LATTICE, ExactMoments
 from app.errors import InvalidMechanism
 
@@ -58,6 +63,29 @@ class PerturbedLinear:
         )
         w = posterior.transform(standard_normals((samples, model.dimension), random_bytes))
         return model.coefficients(in_ball(w, model.radius))
+
+    @property
+    def believed_parameters(self) -> tuple[Parameter, ...]:
+        return untrimmed(self._model).parameters
+
+    def believed(self, noisy: Whole, scale: float, points: int, stream: SeededStream) -> Array:
+        model, d, steps = untrimmed(self._model), self._model.dimension, self._model.statistic.steps
+        products, variance = np.zeros((d, d)), np.zeros((d, d))
+        entries = len(self._upper[0])
+        products[self._upper] = noisy[:entries] / float(steps**2)
+        variance[self._upper] = (scale * self.ratios[:entries] / steps**2) ** 2
+        area = float(LATTICE**2)
+        targets = NoisyTargets(
+            cross=noisy[-1 - d : -1] / (float(steps) * LATTICE),
+            cross_variance=(scale / (float(steps) * LATTICE)) ** 2,
+            square=float(noisy[-1]) / area,
+            square_variance=(scale * float(self.ratios[-1]) / area) ** 2,
+            rows=self._people,
+            sd=model.scaled_sd,
+            precision=model.precision,
+        )
+        latent = LatentProducts(model, self._people, self._unit_rows, products, variance)
+        return model.coefficients(in_ball(believed_weights(latent, targets, points, stream), model.radius))
 
     def noisy_moments(self, noisy: Whole, scale: float) -> NoisyMoments:
         d, unit = self._model.dimension, float(LATTICE**2)

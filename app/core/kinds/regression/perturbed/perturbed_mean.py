@@ -7,10 +7,13 @@ linear term nC⁻¹t, C = nΣ_z + s²I. Draws are brought back into the ball.
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
+from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.perturbed.noisy_posterior import Gaussian, in_ball
 from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes, standard_normals
+from app.core.parameters import Parameter
 from app.core.statistics.moments import LATTICE, ExactMoments
 
 Array = NDArray[np.float64]
@@ -28,6 +31,15 @@ class PerturbedMean:
     def draws(self, noisy: Whole, scale: float, samples: int, random_bytes: RandomBytes) -> Array:
         m = self.posterior(noisy, scale).transform(standard_normals((samples, self._model.dimension), random_bytes))
         return self._model.means(in_ball(m, self._model.radius))
+
+    @property
+    def believed_parameters(self) -> tuple[Parameter, ...]:
+        return untrimmed(self._model).parameters
+
+    def believed(self, noisy: Whole, scale: float, points: int, stream: SeededStream) -> Array:
+        """The same posterior, which is exact, without the ball."""
+        m = self.posterior(noisy, scale).transform(stream.normals(points, self._model.dimension))
+        return untrimmed(self._model).means(m)
 
     def posterior(self, noisy: Whole, scale: float) -> Gaussian:
         n, identity = self._people, np.eye(self._model.dimension)

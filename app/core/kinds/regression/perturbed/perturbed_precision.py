@@ -17,10 +17,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.regression.beliefs.precision_belief import SumBelief
+from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
+from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.perturbed.noisy_posterior import semidefinite
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes
+from app.core.parameters import Parameter
 from app.core.statistics.moments import LATTICE, ExactMoments
 
 Array = NDArray[np.float64]
@@ -59,6 +63,15 @@ class PerturbedPrecision:
         longer = [matrix * (model.radius / np.linalg.norm(matrix)) for matrix in omega[~inside]]
         rest = [longer[i % len(longer)] if longer else found[i % len(found)] for i in range(samples - len(found))]
         return model.entries(np.stack(found + rest))
+
+    @property
+    def believed_parameters(self) -> tuple[Parameter, ...]:
+        return untrimmed(self._model).parameters
+
+    def believed(self, noisy: Whole, scale: float, points: int, stream: SeededStream) -> Array:
+        area, model = float(self._model.statistic.steps) ** 2, untrimmed(self._model)
+        belief = SumBelief(model, self._people, noisy / area, scale * self.ratios / area)
+        return model.entries(belief.draws(points, stream))
 
 
 class _SumChains:
