@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.belief import Belief
+from app.core.kinds.belief import POINTS, Belief
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.beliefs.pace import pace
@@ -18,7 +18,6 @@ Array = NDArray[np.float64]
 
 EDGE = 1e-12
 """Beliefs are held this far from 0 and 1, split by split, so that no question divides by nothing."""
-POINTS = 2_000
 
 
 def posterior_samples(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from app.core.kinds.belief import Whole
+from app.core.kinds.belief import NoBelief, Whole
 from app.core.kinds.mechanism_fields import (
     CURRENT_LAW,
     FREE_SAMPLES,
@@ -66,7 +66,7 @@ class FourierMechanism(MechanismSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkFourier(MeasuresTables):
+class NetworkFourier(MeasuresTables, NoBelief):
     """Pure ε; neighbours replace one person's rows. Law 1 could cost a unit of 10⁻⁹ more than a budget of ε holds."""
 
     samples: int
