@@ -151,7 +151,7 @@ def _unit_points(dimension: int) -> tuple[np.ndarray, np.ndarray]:
         x, weight = np.polynomial.legendre.leggauss(20)
         ends = np.linspace(-1, 1, 41)
         return ((ends[:-1] + ends[1:])[:, None] / 2 + x / 40).reshape(-1, 1), np.log(np.tile(weight, 40))
-    x, weight = np.polynomial.legendre.leggauss(40 if dimension == 2 else 24)
+    x, weight = np.polynomial.legendre.leggauss(40 if dimension == 2 else 36)
     radius, heights = (x + 1) / 2, (np.zeros(1), np.ones(1)) if dimension == 2 else (x, weight)
     angles = (np.arange(2 * len(x)) + 0.5) * math.pi / len(x)
     r, h, angle = np.meshgrid(radius, heights[0], angles, indexing="ij")

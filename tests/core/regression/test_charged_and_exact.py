@@ -100,7 +100,7 @@ def mean_divergence(ball: MeanBall, dimension: int, people: int, order: float) -
         deep(2, 1, 1.4),
         deep(3, 1, 1.4),
         deep(1, 3000, 1.02),
-        deep(2, 5, 1.05),
+        deep(2, 5, 1.1),
         deep(3, 30, 1.02),
         deep(3, 2000, 1.02),
     ],

@@ -30,7 +30,7 @@ from app.core.kinds.regression.coordinate_law import NARROW, coordinate_law
 
 Array = NDArray[np.float64]
 
-LENGTHS = 64
+LENGTHS = 40
 STEEP = 1e3
 """ℓsR(1+R) up to which the nodes are enough: the exponent changes by 33 on a panel."""
 ROUNDING = 1 + 1e-6
