@@ -89,9 +89,8 @@ WORST = [
     (Setting((3, 2), ARROW, 2, strength=0.3, trim=0.0001), NetworkMap(0.08, "probability")),
     (Setting((2, 2), ARROW, 1, 2, strength=0.3, trim=0.01), NetworkMap(15.0, "probability")),
 ]
-LIMITS = {"baps": (1.15, 1.3), "log_density": (1.15, 1.3), "probability": (1.5, 1.5)}
-"""For one row a person, and for two or three. `map` by probabilities is dearest where one block holds all rows, which only one
-of those that a record touches can: what is charged adds them up, but for what `shared_sides.py` rules out."""
+LIMITS = {"baps": (1.15, 1.3), "log_density": (1.15, 1.3), "probability": (1.15, 1.3)}
+"""For one row a person, and for two or three."""
 
 
 @pytest.mark.parametrize(("at", "mechanism"), WORST, ids=str)

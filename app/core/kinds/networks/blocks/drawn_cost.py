@@ -102,7 +102,9 @@ def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], en
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)
     axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
     ceilings = VarianceMap(grid, edges, axes, ordered=True)
-    sides = groups(edges, shape.rows)
+    last = float(edges[-1])
+    beyond = np.geomspace(last, max(last, shape.rows), 12) if ends is not None else edges[-1:]
+    sides = groups(np.unique(np.concatenate([edges, beyond])), shape.rows)
     starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
     found: dict[Direction, Array] = {}
     for d in sorted(asked, key=lambda move: move[0] * move[1] > 0):

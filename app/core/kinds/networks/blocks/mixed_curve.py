@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, Divergences
 from app.core.kinds.networks.blocks.block_terms import KL, PURE
-from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure
+from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure, mixed_pure_on
 from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]
@@ -70,7 +70,11 @@ def drawn_suprema(
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES))
     pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
-    first = convex_figures(np.minimum(np.column_stack([tops, np.full(len(tops), pure)]), pure))
+    each = np.full(len(boxes), pure)
+    steps = np.diff(b)
+    if len(groups) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
+        each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
+    first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
     return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
 
 
