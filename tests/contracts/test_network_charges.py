@@ -1,6 +1,7 @@
 """Contract: what every mechanism on networks charges, divided by what it owes over all neighbouring datasets as drawn.
 
-Never below 1. The worst settings that a search found are pinned; the search itself, over trims, priors, temperatures, ε and
+Never below 1. The worst settings that searches found, before all datasets of small networks were visited, are pinned; larger
+networks are in `tests/core/networks/test_drawn_costs.py`; the search itself, over trims, priors, temperatures, ε and
 structures, is deep. Converted ε is compared at the same conversion, so that only what the curve adds is counted. The sampler's
 slack, about 10⁻⁸ a draw, is part of the charge and shows only where the rest is as small: ε is at least 0.3 in the search.
 """
