@@ -7,7 +7,7 @@
 `block_cost.py` has the figures of the posterior itself, without the mixture, which gains of `map` are set by.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -102,17 +102,36 @@ def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], en
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)
     axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
     ceilings = VarianceMap(grid, edges, axes, ordered=True)
-    sides = groups(edges, shape.rows)
+    last = float(edges[-1])
+    beyond = np.geomspace(last, max(last, shape.rows), 12) if ends is not None else edges[-1:]
+    sides = groups(np.unique(np.concatenate([edges, beyond])), shape.rows)
     starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
-    suprema = []
-    for d in asked:
+    found: dict[Direction, Array] = {}
+    for d in sorted(asked, key=lambda move: move[0] * move[1] > 0):
         boxes = reachable(starts, d, shape.rows)
         axis, times = primitive(d)
         tops = path_bounds(ceilings, axes.index(axis), boxes, d) * times**2
-        counts, b = counts_before(grid, shape, d), grid.change(d)
-        scale = 1 / shape.temperature
-        suprema.append(drawn_suprema(grid, counts, b, UNIFORM_SHARE, scale, boxes.astype(np.int64), tops, ends))
-    return np.stack(suprema)
+        found[d] = drawn_suprema(
+            grid,
+            counts_before(grid, shape, d),
+            grid.change(d),
+            UNIFORM_SHARE,
+            1 / shape.temperature,
+            boxes.astype(np.int64),
+            tops,
+            ends,
+            _by_steps(found, d),
+        )
+    return np.stack([found[d] for d in asked])
+
+
+def _by_steps(found: Mapping[Direction, Array], d: Direction) -> float:
+    """Successes and failures that come or go together cost no more, as a pure cost, than one after the other."""
+    if d[0] * d[1] <= 0:
+        return np.inf
+    parts = ((d[0], 0), (0, d[1]))
+    known = [found[part] if part in found else found[part[::-1]] for part in parts]  # with a symmetric prior mirrored
+    return float(sum(part[:, PURE].max() for part in known))
 
 
 def _swapped(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> Array:

@@ -26,17 +26,19 @@ from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, Divergences
 from app.core.kinds.networks.blocks.block_terms import KL, PURE
-from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure
+from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure, mixed_pure_on
 from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]
 
 CLOSE = 1.02
 WORK_MAX = 300_000
-GROUPED_WORK_MAX = 100_000
-"""Rectangles times points of the grid."""
+GROUPED_WORK_MAX = 300_000
+BENT_WORK_MAX = 1_200_000
+"""Rectangles times points of the grid; more where b rises and falls, for which nothing closer than its range is known before."""
 _BATCH = 200_000
 _ROUND = 20_000
+_BOXES = 600
 _TRIED = 6
 _NEW, _SEEN, _CLOSED = 0, 1, 2
 _WORTH, _WITHIN = 0.5, 1.04
@@ -60,14 +62,19 @@ def drawn_suprema(
     boxes: Box,
     tops: Array,
     ends: NDArray[np.int64] | None = None,
+    pure_most: float = np.inf,
 ) -> Array:
     """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
-    are of totals u + w, each up to one of `ends`; one group of all without."""
+    are of totals u + w, each up to one of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before."""
     groups = np.array([np.iinfo(np.int64).max]) if ends is None else ends
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES))
-    pure = mixed_pure(grid, counts, b, share, scale)
-    first = convex_figures(np.minimum(np.column_stack([tops, np.full(len(tops), pure)]), pure))
+    pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
+    each = np.full(len(boxes), pure)
+    steps = np.diff(b)
+    if len(groups) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
+        each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
+    first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
     return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
 
 
@@ -99,7 +106,9 @@ class _Search:
         if self._monotone and len(best) == 1:  # known closely enough
             best[:, PURE] = tops[:, PURE].max()
         state = np.full(len(boxes), _NEW)
-        while work < (WORK_MAX if len(best) == 1 else GROUPED_WORK_MAX):
+        work_max = WORK_MAX if len(best) == 1 else GROUPED_WORK_MAX
+        work_max = max(work_max, min(_BOXES * self._grid.size, BENT_WORK_MAX)) if self._monotone else BENT_WORK_MAX
+        while work < work_max:
             excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
             chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
             chosen = chosen[excess[chosen] > (CLOSE if len(best) == 1 else _WITHIN)]

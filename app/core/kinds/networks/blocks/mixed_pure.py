@@ -62,6 +62,11 @@ def mixed_pure(grid: BlockGrid, counts: Counts, b: Array, share: float, scale: f
     return min(float(np.ptp(b)), _supremum(grid, counts, b, share / grid.size / (1 - share), scale))
 
 
+def mixed_pure_on(grid: BlockGrid, counts: Counts, b: Array, share: float, boxes: Box) -> Array:
+    """Bounds on each of these rectangles; b rises or falls."""
+    return _Search(grid, counts, b, share / grid.size / (1 - share)).bounds(boxes) * (1 + _RELATIVE)
+
+
 def largest_fall(grid: BlockGrid, counts: Counts, b: Array, scale: float) -> float:
     """sup over counts v of max_k p_k(v) − p_k(v+d), without a mixture."""
     return min(1.0, _supremum(grid, counts, b, None, scale))

@@ -74,4 +74,4 @@ def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: flo
 def method_of(record: RecordCost, unit_rows: int) -> str:
     if unit_rows > UNIT_ROWS_PLACED_MAX:
         return "certified: bounded range of all of a person's rows"
-    return "exact: every pair of counts" if record.exact else "certified: variance along every path of counts"
+    return "exact: every pair of counts" if record.exact else "certified: tables as drawn, over all counts"
