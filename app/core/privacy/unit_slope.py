@@ -7,7 +7,7 @@ Cells are sectors: the mean statistic a row in [a₀, a₁], rows in [m₀, m₁
 a quadratic form in the change d, so three sums a corner serve every change. Drawn is q = (1−γ)p + γ/K, and along a change
 |d/dx log q_k(v + xd)| = w_k·|b_k − E b| (`mixed_slope.py`). On a cell log p_k lies under its tangent at the centre, E b moves
 by at most √(Var_d·Var_δ), both under their ceilings, and a change between vertices has a b between theirs. Two neighbours and all
-between them have n … nk rows and a mean of 0 … s: the steepest slope there bounds the pure cost, one whole change being one unit of x.
+between them have n … nk rows and a mean of 0 … s: the steepest slope there bounds the pure cost, a change being a unit of x.
 """
 
 from itertools import product
