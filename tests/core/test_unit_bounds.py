@@ -12,6 +12,7 @@ from app.core.privacy.mixed_orders import drawn_powers
 from app.core.privacy.mixed_pairs import log_drawn
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.privacy.unit_cells import TOLERANCE, cell_supremum
+from app.core.privacy.unit_falls import largest_fall
 from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
 from app.core.privacy.unit_slope import steepest_unit_slope
 from tests.contracts.charge_cases import Setting
@@ -54,11 +55,12 @@ def test_cells_cover_every_pair_and_exceed_none_by_more_than_they_say(setting: S
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", deep_unless(lambda setting: setting in SOME, CASES))
-def test_the_steepest_slope_of_cells_is_never_under_the_largest_log_ratio(setting: Setting) -> None:
+def test_slopes_and_falls_of_cells_are_never_under_the_largest_log_ratio(setting: Setting) -> None:
     model, span, people, unit_rows = statistics(setting)
     grid = model.grid(people * unit_rows, setting.temperature)
-    slope = steepest_unit_slope(grid, span[1], people, unit_rows)
-    assert slope >= enumerate_pure(grid, span, people, unit_rows) * (1 - 1e-12)
+    exact = enumerate_pure(grid, span, people, unit_rows)
+    assert steepest_unit_slope(grid, span[1], people, unit_rows) >= exact * (1 - 1e-12)
+    assert 1 - 1e-12 <= largest_fall(grid, span[1], people, unit_rows, np.inf) / exact <= 1.035
 
 
 @pytest.mark.slow

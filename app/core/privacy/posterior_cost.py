@@ -39,6 +39,7 @@ from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peak_regions import Peaks, chernoff, tops_of, weighted_means
 from app.core.privacy.unit_cells import cell_supremum
+from app.core.privacy.unit_falls import largest_fall
 from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
 from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
 from app.core.privacy.unit_slope import steepest_unit_slope
@@ -228,7 +229,7 @@ def _unit_pure(
     few = _few_records(statistic_range, unit_rows)
     if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
         return min(known, enumerate_pure(grid, statistic_range, people, unit_rows) + float(np.log(slack)))
-    return known
+    return min(known, largest_fall(grid, statistic_range[1], people, unit_rows, known) + float(np.log(slack)))
 
 
 def _unit_curve(
