@@ -79,6 +79,8 @@ class _Search:
     def supremum(self, pure: float, known: Array) -> Array:
         """Infinite at orders that were not computed."""
         curve = np.full(len(ORDERS), np.inf)
+        if self._datasets.many(self._grid, self._spread):
+            return curve
         patches = self._datasets.cells(self._grid, self._spread)
         self._width = self._window(patches)
         if patches.count * self._width * _LEAST_ORDERS > WORK_MAX:

@@ -37,6 +37,8 @@ def largest_fall(grid: PublicGrid, steps: int, people: int, unit_rows: int, know
     if people < 2 * unit_rows or unit_rows > ROWS_MAX:
         return known
     datasets, spread = FirstDatasets(steps, people, unit_rows), points_per_sd(grid, float(people))
+    if datasets.many(grid, spread):
+        return known
     patches = datasets.cells(grid, spread)
     places = _Places(grid, datasets, spread, patches)
     settled, seen, work = 0.0, 0.0, 0

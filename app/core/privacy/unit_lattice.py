@@ -90,7 +90,7 @@ def lattice_powers(
     work = dataset_count(statistic_range, people, unit_rows) * _CHANGES * grid.size
     if not len(tried) or work > MIXED_WORK_MAX:
         return found
-    tried = tried[_spread_out(len(tried), max(_LEAST_TRIED, 5 * MIXED_WORK_MAX // work))]
+    tried = tried[_spread_out(len(tried), max(_LEAST_TRIED, 2 * MIXED_WORK_MAX // work))]
     mixed = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
     plain = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_p)
     largest = np.zeros(len(tried))
