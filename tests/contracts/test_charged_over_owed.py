@@ -21,6 +21,7 @@ from tests.contracts.charge_cases import DELTA, Setting, owed_epsilon, random_se
 from tests.core.families.drawn_tables import Owed, owed_by_tables
 from tests.core.families.family_cases import build, priors_of, with_steps
 from tests.core.families.neighbouring_pairs import reachable_pairs
+from tests.core.families.shared_constants import shared_constants  # noqa: F401
 
 pytestmark = pytest.mark.slow
 
@@ -38,8 +39,23 @@ WORST = [
     Setting("normal_mean", prior=1, trim=0, people=4, unit_rows=1, steps=4, temperature=1.0),
     Setting("pareto", prior=1, trim=0, people=18, unit_rows=2, steps=2, temperature=0.5),
     Setting("exponential", prior=4, trim=0, people=8, unit_rows=3, steps=2, temperature=1.0),
+    Setting("laplace", prior=0, trim=2, people=47, unit_rows=1, steps=4, temperature=0.3),
+    Setting("exponential", prior=1, trim=2, people=1, unit_rows=1, steps=5, temperature=0.5),
 ]
 """What searches found, over some hundreds of settings each."""
+
+WORST_LARGE = [
+    Setting("normal_mean", prior=1, trim=1, people=72, unit_rows=1, steps=8, temperature=0.1),
+    Setting("geometric", prior=0, trim=0, people=12, unit_rows=3, steps=3, temperature=0.3),
+    Setting("geometric", prior=0, trim=2, people=12, unit_rows=3, steps=3, temperature=0.3),
+    Setting("geometric", prior=0, trim=2, people=17, unit_rows=3, steps=4, temperature=1.0),
+    Setting("exponential", prior=0, trim=0, people=30, unit_rows=2, steps=3, temperature=1.0),
+    Setting("exponential", prior=6, trim=2, people=7, unit_rows=2, steps=4, temperature=1.0),
+    Setting("pareto", prior=6, trim=2, people=5, unit_rows=3, steps=3, temperature=0.5),
+    Setting("weibull", prior=3, trim=2, people=17, unit_rows=1, steps=8, temperature=0.1),
+    Setting("exponential", prior=3, trim=2, people=200, unit_rows=1, steps=4, temperature=0.02),
+]
+"""Further ones, with more pairs than there is time for in every run."""
 
 
 def check(setting: Setting) -> None:
@@ -58,6 +74,14 @@ def test_every_mechanism_is_compared_here() -> None:
 
 @pytest.mark.parametrize("setting", WORST, ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}")
 def test_the_worst_charges_found_for_samples_are_within_their_limits(setting: Setting) -> None:
+    check(setting)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "setting", WORST_LARGE, ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}"
+)
+def test_the_worst_charges_found_among_many_pairs_are_within_their_limits(setting: Setting) -> None:
     check(setting)
 
 
@@ -94,6 +118,18 @@ def test_a_point_is_charged_what_its_integer_tables_owe(family: str, people: int
         exact = owed_by_tables(tables, [(place[first], place[second]) for first, second in pairs])
         charged = point.cost(model, people, unit_rows).total
         compare(charged, exact, MOST[unit_rows])
+
+
+@pytest.mark.usefixtures("shared_constants")
+def test_a_point_by_probability_is_charged_what_it_owes_where_pairs_are_many() -> None:
+    """The worst pairs lie next to an end of the trim, at 35 of 700."""
+    model, people = build("bernoulli"), 700
+    point = MapPoint(1.0, "probability")
+    tables = np.array([log_table(point, model, people, 1, (total, people)) for total in range(60)])
+    apart = [(i, i + 1) for i in range(len(tables) - 1)]
+    exact = owed_by_tables(tables, apart + [(j, i) for i, j in apart])
+    charged = point.cost(model, people, 1).total
+    compare(charged, exact, MOST[1])
 
 
 def log_table(point: MapPoint, model: object, people: int, unit_rows: int, statistic: tuple[int, int]) -> list[float]:

@@ -13,8 +13,9 @@ from app.core.numerics.hull import hull_vertices
 from app.core.privacy import ORDERS
 from app.core.privacy.enumeration import enumerate_supremum
 from app.core.privacy.kernel import kernel_supremum
+from app.core.privacy.peak_regions import Peaks, tops_of, weighted_means
 from app.core.privacy.peaks import TOLERANCE_SLOW, CurvatureMap, Region, scan_variance
-from app.core.privacy.posterior_cost import _Peaks, _tops, _weighted_means, posterior_draw_cost
+from app.core.privacy.posterior_cost import posterior_draw_cost
 from tests.core.brute_force import Neighbourhood, Prior, log_posteriors, renyi_divergences
 from tests.deep import deep_unless
 
@@ -111,10 +112,10 @@ def test_the_map_of_the_curvature_never_charges_too_little(
     (people, unit_rows), temperature = size
     model = bernoulli("x", *prior, trim=0.05)
     grid = model.grid(people * unit_rows, temperature)
-    peaks = _Peaks(grid, (0, 1), people, unit_rows, directions((0, 1), unit_rows))
-    tops = _tops(peaks)
+    peaks = Peaks(grid, (0, 1), people, unit_rows, directions((0, 1), unit_rows))
+    tops = tops_of(peaks)
     exact = exact_curve(model, grid, people, unit_rows)
-    assert (_weighted_means(tops) >= exact * (1 - 1e-9) - ROUNDING).all()
+    assert (weighted_means(tops) >= exact * (1 - 1e-9) - ROUNDING).all()
     assert tops[0] / 2 >= exact[0] * (1 - 1e-9) / ORDERS[0] - ROUNDING
 
 

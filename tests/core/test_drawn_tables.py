@@ -12,7 +12,8 @@ from app.core.privacy import ORDERS
 from app.core.privacy.kernel import kernel_ceiling
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
-from app.core.privacy.posterior_cost import _chernoff, _Peaks, _tops, capped_curve, point_change, posterior_draw_cost
+from app.core.privacy.peak_regions import Peaks, chernoff, tops_of
+from app.core.privacy.posterior_cost import capped_curve, point_change, posterior_draw_cost
 from app.core.privacy.unit_mesh import mesh_supremum
 from tests.core.families.drawn_tables import Owed, drawn_tables, owed, owed_by_tables
 from tests.core.families.family_cases import CASES, build, priors_of, with_steps
@@ -100,8 +101,8 @@ def test_several_rows_a_person_are_never_charged_less_than_any_pair(
     assert mesh is not None
     assert mesh.pure >= exact.pure * (1 - 1e-9)
     assert (capped_curve(np.minimum(mesh.exact.curve, mesh.pure), mesh.pure) >= exact.curve * (1 - 1e-9)).all()
-    tops = _tops(_Peaks(grid, (0, steps), people, unit_rows, directions((0, steps), unit_rows)))
-    assert _chernoff(tops, grid.size) >= exact.pure * (1 - 1e-9)
+    tops = tops_of(Peaks(grid, (0, steps), people, unit_rows, directions((0, steps), unit_rows)))
+    assert chernoff(tops, grid.size) >= exact.pure * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(("people", "unit_rows"), [(40, 2), pytest.param(40, 3, marks=pytest.mark.deep)])

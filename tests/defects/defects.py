@@ -108,8 +108,8 @@ DEFECTS = (
     Defect(
         "posterior cost: no neighbouring pair is further apart than charged",
         "app/core/privacy/posterior_cost.py",
-        'return certified.times(slack), "certified: ceilings',
-        'return certified.times(0.9), "certified: ceilings',
+        "exact = supremum_under(ceiling, (low, high), people).times(slack)",
+        "exact = supremum_under(ceiling, (low, high), people).times(0.9)",
         ("tests/core/test_certified_paths.py", "tests/core/test_worked_figures.py", "tests/contracts"),
     ),
     Defect(

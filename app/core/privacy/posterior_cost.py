@@ -20,7 +20,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, ExponentialModel, PublicGrid, directions
 from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.curvature import Ceiling
@@ -35,11 +34,12 @@ from app.core.privacy.enumeration import (
     pair_count,
 )
 from app.core.privacy.kernel import kernel_ceiling, supremum_under
-from app.core.privacy.mixed_orders import POWER_LEAST, chorded, convex_envelope, drawn_powers
+from app.core.privacy.mixed_orders import chorded, convex_envelope, drawn_powers
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
-from app.core.privacy.peaks import CurvatureMap, Region, Witness, scan_variance
+from app.core.privacy.peak_regions import Peaks, chernoff, tops_of, weighted_means
 from app.core.privacy.unit_cells import cell_supremum
+from app.core.privacy.unit_falls import largest_fall
 from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
 from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
 from app.core.privacy.unit_slope import steepest_unit_slope
@@ -54,18 +54,14 @@ WEIGHT_ERROR = 2.0**-44
 ENUMERATION_WORK_MAX = 360_000
 ENUMERATION_RECORDS_MAX = 64
 """Different records one person can have; each is a round of its own, whatever the number of pairs."""
-REACHES = (0.0, 0.25, 0.5, *(order - 1.0 for order in ORDERS if order >= 2))
-"""How many changes away from a reachable statistic its curvature is bounded: the path of order α goes α − 1 away."""
 VISITS_MAX = 7_500_000
-"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`), if sums that
-mixing changes are large enough for that."""
+"""Pairs times points of the grid; for one row a person fewer, because sums are visited faster (`mixed_orders.py`)."""
 DATASETS_WORK_MAX = 5_000_000
 LARGE_STEP_SDS = 0.3
 """A change of that many sds of η moves a table by up to 0.4 % less than the steepest slope says."""
 _RELATIVE_MARGIN = 1e-9
 _ORDERS_AT_ONCE = 8
 _NEAR_PURE = 0.985
-_GROUP_RATIO = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +123,7 @@ def _with_tried_orders(
     """D_α where some orders of the mixed table were computed, for every pair or every sum, and convexity between them."""
     orders, (low, high) = np.array(ORDERS), model.statistic_range
     visits = all_pair_count((low, high), people, unit_rows) * grid.size
-    early = ((curve > 1.001 * capped) | (capped > pure / 4)) & ((orders - 1) * capped < POWER_LEAST)
-    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // (4 if early.any() else 16)
+    affordable = VISITS_MAX if unit_rows > 1 else VISITS_MAX // (4 if high - low > 1 else 16)
     if visits <= affordable and _few_records((low, high), unit_rows):
         powers = _every_pair(grid, (low, high), people, unit_rows, pure)
     elif unit_rows > 1:
@@ -204,8 +199,8 @@ def _bounds(
         mesh = mesh_supremum(grid, high, people, unit_rows)
         if mesh is not None:
             return _meshed(mesh, grid, model.statistic_range, people, unit_rows)
-    tops = _tops(_Peaks(grid, (low, high), people, unit_rows, changes))
-    curve, pure = _weighted_means(tops), _chernoff(tops, grid.size)
+    tops = tops_of(Peaks(grid, (low, high), people, unit_rows, changes))
+    curve, pure = weighted_means(tops), chernoff(tops, grid.size)
     if unit_rows > 1 and low == 0:
         slack = rounding_factor(grid, 2.0 * edge, 2.0 * people * unit_rows)
         slope = steepest_unit_slope(grid, high, people, unit_rows) * slack + np.sqrt(tops[0]) * (slack - 1)
@@ -234,7 +229,7 @@ def _unit_pure(
     few = _few_records(statistic_range, unit_rows)
     if few and dataset_count(statistic_range, people, unit_rows) * grid.size <= DATASETS_WORK_MAX:
         return min(known, enumerate_pure(grid, statistic_range, people, unit_rows) + float(np.log(slack)))
-    return known
+    return min(known, largest_fall(grid, statistic_range[1], people, unit_rows, known) + float(np.log(slack)))
 
 
 def _unit_curve(
@@ -246,17 +241,6 @@ def _unit_curve(
         if curve is not None:
             return np.minimum(known, curve)
     return cell_supremum(grid, statistic_range[1], people, unit_rows, pure, known)
-
-
-def _chernoff(tops: Array, points: int) -> float:
-    """A pure cost of the mixed table from `tops[i]` ≥ Var(b) within REACHES[i] changes: min over λ of log(K/γ)/λ + λ·Var/2.
-
-    For a point with y = b_k − E b > 0 and λ ≤ REACHES[i], p_k ≤ exp(−λy + λ²·Var/2), so that w_k ≤ (K/γ)·exp(−λ(y − y₀)) with
-    y₀ = log(K/γ)/λ + λ·Var/2. Hence w_k·y ≤ y₀: up to y₀ since w ≤ 1, beyond since y·e^{−λ(y − y₀)} falls from y = 1/λ < y₀ on.
-    """
-    nearest = np.minimum.accumulate(tops[::-1])[::-1]
-    reaches = np.array(REACHES[1:])
-    return float((np.log(points / UNIFORM_SHARE) / reaches + reaches * nearest[1:] / 2).min())
 
 
 def _few_records(statistic_range: tuple[int, int], unit_rows: int) -> bool:
@@ -311,99 +295,3 @@ def point_change(model: ExponentialModel, people: int, unit_rows: int) -> float:
     return float(
         np.fmin(largest, found * (1 + _RELATIVE_MARGIN) + _grid_rounding(grid, [(model.statistic_range[1], 0)]))
     )
-
-
-def _tops(peaks: "_Peaks") -> Array:
-    """sup Var(b) on every region; where it is not known, Var(b) ≤ r²/4."""
-    tops = np.full(len(REACHES), peaks.span**2 / 4)
-    pending = [(0, peaks.useful - 1)] if peaks.useful else []
-    while pending:
-        first, last = pending.pop()
-        top = peaks.at(last)
-        if first == last or top <= peaks.floor(first) * _GROUP_RATIO:
-            tops[first : last + 1] = np.minimum(top, tops[first : last + 1])
-        else:
-            middle = (first + last) // 2
-            pending += [(middle + 1, last), (first, middle)]
-    return tops
-
-
-def _weighted_means(tops: Array) -> Array:
-    """D_α for every order, from `tops[i]` ≥ Var(b) at every statistic within REACHES[i] changes of a reachable one.
-
-    With x counting changes along the line through the neighbours v and v + d,
-    (α−1)·D_α(P_v ‖ P_{v+d}) = ∫₀^{α−1} (α−1−x)·Var_{v−xd}(b) dx + (α−1)·∫₀¹ (1−x)·Var_{v+xd}(b) dx,
-    which is α(α−1)/2 times the variance where that is constant. Between v and v + d everything is in the hull of what is
-    reachable; behind v, what is far has little weight and may be bounded generously without costing much.
-    """
-    nearest = np.minimum.accumulate(tops[::-1])[::-1]  # what holds further out holds further in
-    curve = np.empty(len(ORDERS))
-    for i, order in enumerate(ORDERS):
-        ends = np.minimum(REACHES, order - 1)
-        starts = np.concatenate([[0.0], ends[:-1]])
-        weights = (ends - starts) * (order - 1 - (starts + ends) / 2)
-        curve[i] = (weights @ nearest) / (order - 1) + nearest[0] / 2
-    return curve
-
-
-class _Peaks:
-    """sup Var(b) over the statistics within `REACHES[i]` changes of a reachable one; grows with i."""
-
-    def __init__(
-        self,
-        grid: PublicGrid,
-        statistic_range: tuple[int, int],
-        people: int,
-        unit_rows: int,
-        changes: list[Direction],
-    ) -> None:
-        self._grid = grid
-        self._low, self._high = statistic_range
-        self._edge = max(abs(self._low), abs(self._high))
-        self._rows = (people, people * unit_rows)
-        self._moved_sum = max(abs(change[0]) for change in changes)
-        self._moved_rows = max(abs(change[1]) for change in changes)
-        self.span = max(float(np.ptp(grid.change(change))) for change in changes)
-        regions, seen = self._worthwhile(changes, people)
-        self.useful = len(regions)
-        if regions:
-            self._map = CurvatureMap(grid, changes, regions[-1], seen)
-        self._known: dict[int, float] = {}
-
-    def _worthwhile(self, changes: list[Direction], people: int) -> tuple[list[Region], list[Witness]]:
-        """Regions that keep enough rows and where (α/2)·Var(b) may be smaller than the bounded range, with what was seen.
-
-        Where rows cannot move, all of them: the widest is no dearer than the narrowest.
-        """
-        if not self._moved_rows:
-            return [self.region(i) for i in range(len(REACHES))], [scan_variance(self._grid, changes, self.region(0))]
-        regions: list[Region] = []
-        seen: list[Witness] = []
-        for i, reach in enumerate(REACHES):
-            region = self.region(i)
-            if region.rows_low < people / 4:
-                break
-            seen.append(scan_variance(self._grid, changes, region))
-            if i and (reach + 1) / 2 * seen[-1].value >= self.span:
-                break
-            regions.append(region)
-        return regions, seen
-
-    def region(self, i: int) -> Region:
-        reach = REACHES[i]
-        spill = reach * (self._moved_sum + self._moved_rows * self._edge)
-        extra = reach * self._moved_rows
-        return Region(self._low, self._high, self._rows[0] - extra, self._rows[1] + extra, spill)
-
-    def at(self, i: int) -> float:
-        if i not in self._known:
-            self._known[i] = self._map.supremum(self.region(i)) * self._slack(i)
-        return self._known[i]
-
-    def floor(self, i: int) -> float:
-        """From the largest variance already seen inside the region of `REACHES[i]`: what `at(i)` cannot fall below."""
-        return self._map.floor(self.region(i)) * self._slack(i)
-
-    def _slack(self, i: int) -> float:
-        region = self.region(i)
-        return rounding_factor(self._grid, region.rows_high * self._edge + region.spill, region.rows_high)

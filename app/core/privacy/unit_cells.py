@@ -43,7 +43,7 @@ WINDOW_SDS = 8.0
 REACH_SDS = 8.5
 _SCOUTS = 200
 _LEAST_ORDERS = 8
-_PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))
+CORNER_PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))
 """Corners (first, m₀), (last, m₀), (first, m₁), (last, m₁): two sides along sums, two along rows, two diagonals."""
 
 
@@ -79,6 +79,8 @@ class _Search:
     def supremum(self, pure: float, known: Array) -> Array:
         """Infinite at orders that were not computed."""
         curve = np.full(len(ORDERS), np.inf)
+        if self._datasets.many(self._grid, self._spread):
+            return curve
         patches = self._datasets.cells(self._grid, self._spread)
         self._width = self._window(patches)
         if patches.count * self._width * _LEAST_ORDERS > WORK_MAX:
@@ -156,13 +158,13 @@ class _Search:
         places = np.array([-1.0, 0.0, *(orders - 1)])
         sag = np.maximum(-np.diff(slope, axis=2), 0.0) * np.diff(places) / 4
         jeffreys = []
-        for i, j in _PAIRS:
+        for i, j in CORNER_PAIRS:
             moved = (eta[i] - eta[j]) * (t[i] - t[j])[:, None] - (partition[i] - partition[j]) * (m[i] - m[j])[:, None]
             moved = np.maximum(moved, 0.0) + 1e-12
             with np.errstate(over="ignore"):
                 between = np.maximum(moved[:, 1:], moved[:, :-1]) * np.exp(sag[i] + sag[j])
             jeffreys.append((moved[:, 1], between))
-        here, along = (self._gap([pair[side] for pair in jeffreys]) for side in (0, 1))
+        here, along = (gap([pair[side] for pair in jeffreys]) for side in (0, 1))
         along = np.maximum.accumulate(along, axis=1)[:, 1:]  # up to the place of each order
         with np.errstate(over="ignore", invalid="ignore"):
             factor = np.exp(2 * along)
@@ -173,9 +175,9 @@ class _Search:
         across = np.maximum(jeffreys[2][0], jeffreys[3][0]) > np.maximum(jeffreys[0][0], jeffreys[1][0])
         return largest, bounds, across
 
-    @staticmethod
-    def _gap(pairs: list[Array]) -> Array:
-        """G of (1)."""
-        sums, rows = np.maximum(pairs[0], pairs[1]), np.maximum(pairs[2], pairs[3])
-        gap: Array = np.maximum(np.maximum(sums, rows) / 4, (sums + rows) / 8 + (pairs[4] + pairs[5]) / 16)
-        return gap
+
+def gap(pairs: list[Array]) -> Array:
+    """G of (1)."""
+    sums, rows = np.maximum(pairs[0], pairs[1]), np.maximum(pairs[2], pairs[3])
+    largest: Array = np.maximum(np.maximum(sums, rows) / 4, (sums + rows) / 8 + (pairs[4] + pairs[5]) / 16)
+    return largest

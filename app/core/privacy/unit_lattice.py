@@ -6,13 +6,17 @@ q = (1−γ)p + γ/K and L = log q, that is no longer so. But the changes open t
 
     e^{(α−1)·D_α(q_v ‖ q_v′)} ≤ Σ_k q_k(v)·e^{(α−1)·max(0, L_k(v) − L_k(v+d), L_k(v) − L_k(v+e))}   for v′ − v in the triangle.
 
-Terms under 1 are replaced by 1, which is little in a sum that is e³ or more, and of no use in one under e: such orders are not
-tried.
+Where such a sum is small, what matters is that terms under 1 stay so. x^α·y^{1−α} is convex in both, so a term with the share is
+at most (1−γ)·p_k(v)^α·p_k(v′)^{1−α} + γ/K, convex in v′. So points are parted, once for each triangle: those where that is more
+than the bound above have the bound; the others have this, whose sum is largest at a corner.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, PublicGrid
 from app.core.numerics.hull import hull_vertices
 from app.core.privacy.cost import ORDERS
@@ -26,9 +30,12 @@ CURVE_WORK_MAX = 14_000_000
 """Datasets times changes times points of the grid times orders."""
 MIXED_WORK_MAX = 12_000_000
 """Datasets times changes times points of the grid: of the sums at an order, most are left out."""
-_LEAST_TRIED = 3
-POWER_LEAST = 1.0
+_LEAST_TRIED = 5
+POWER_LEAST = 1e-3
+FAR_FROM_PURE = 0.07
+"""Where D_α is so much less than the pure cost, mixing hardly matters."""
 _NEAR_PURE = 0.99
+_ORDERS_AFTER = 10
 _CHANGES = 6
 _CHUNK = 40_000
 _SCOUTS = 64
@@ -77,42 +84,74 @@ def lattice_powers(
     """(α−1)·D_α with the share γ, infinite where it was not computed; `capped` are bounds of D_α."""
     found = np.full(len(ORDERS), np.inf)
     powers = np.array(ORDERS) - 1
-    tried = np.flatnonzero((powers * capped >= POWER_LEAST) & (capped <= _NEAR_PURE * pure))
+    tried = np.flatnonzero((powers * capped >= POWER_LEAST) & (capped >= FAR_FROM_PURE * pure))
+    # a bound of all but the pure cost need not be what is owed, at a few orders after the first of them
+    tried = tried[: int((capped[tried] <= _NEAR_PURE * pure).sum()) + _ORDERS_AFTER]
     work = dataset_count(statistic_range, people, unit_rows) * _CHANGES * grid.size
     if not len(tried) or work > MIXED_WORK_MAX:
         return found
-    count = max(_LEAST_TRIED, 3 * MIXED_WORK_MAX // work)
-    tried = tried[np.unique(np.linspace(0, len(tried) - 1, min(count, len(tried))).round().astype(np.int64))]
-    tables = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
+    tried = tried[_spread_out(len(tried), max(_LEAST_TRIED, 2 * MIXED_WORK_MAX // work))]
+    mixed = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
+    plain = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_p)
     largest = np.zeros(len(tried))
     for changes, starts in changes_by_kind(statistic_range, people, unit_rows):
-        fan = [change for change in hull_vertices(changes | {(0, 0)}) if change != (0, 0)]
-        fan = fan if (0, 0) not in hull_vertices(changes | {(0, 0)}) else _opened(changes)
+        fan = _fan(changes)
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // _CHUNK)):
-            before = tables.at(chunk)
-            falls = [before - tables.at(chunk + change) for change in fan]
+            q, p = mixed.at(chunk), plain.at(chunk)
+            falls = [q - mixed.at(chunk + change) for change in fan]
+            plain_falls = [p - plain.at(chunk + change) for change in fan]
             for i in range(len(fan)):
                 ratio = np.maximum(np.maximum(falls[i - 1], falls[i]), 0.0)
-                largest = np.maximum(largest, _sums(before, ratio, powers[tried], largest))
+                corner = _Corner(q, p, ratio, (plain_falls[i - 1], plain_falls[i]))
+                largest = np.maximum(largest, corner.sums(powers[tried], largest, grid.size))
     found[tried] = largest
     return found
 
 
-def _opened(changes: set[Direction]) -> list[Direction]:
-    """Vertices in turn where no change at all is one of them: it starts the fan."""
+def _spread_out(length: int, count: int) -> NDArray[np.int64]:
+    """`count` of so many places, or all: denser at the start, where mixing begins and a curve bends most."""
+    if count >= length:
+        return np.arange(length)
+    share = np.linspace(0.0, 1.0, count)
+    return np.unique(((length - 1) * (0.3 * share + 0.7 * share**2)).round().astype(np.int64))
+
+
+def _fan(changes: set[Direction]) -> list[Direction]:
+    """Vertices in turn, starting after no change at all where that is one of them."""
     vertices = hull_vertices(changes | {(0, 0)})
+    if (0, 0) not in vertices:
+        return vertices
     start = vertices.index((0, 0))
     return vertices[start + 1 :] + vertices[:start]
 
 
-def _sums(before: Array, ratio: Array, powers: Array, largest: Array) -> Array:
-    """The largest log Σ q·e^{power·ratio} for each power; a sum is at most e^{power·its largest ratio}."""
-    found, steepest = largest.copy(), ratio.max(axis=1)
-    for i, power in enumerate(powers):
-        worth = steepest * power > found[i]
-        if worth.any():
-            joint = before[worth] + power * ratio[worth]
-            top = joint.max(axis=1)
-            joint -= top[:, None]
-            found[i] = max(found[i], float((top + np.log(np.exp(joint, out=joint).sum(axis=1))).max()))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Corner:
+    """Datasets, a row each, and a triangle of changes: log q, log p, the largest fall of log q, falls of log p at two corners."""
+
+    log_q: Array
+    log_p: Array
+    ratio: Array
+    falls: tuple[Array, Array]
+
+    def sums(self, powers: Array, largest: Array, size: int) -> Array:
+        """The largest log of the sum for each power; it is at most power times the largest ratio, and some need no look."""
+        found, steepest = largest.copy(), self.ratio.max(axis=1)
+        for i, power in enumerate(powers):
+            worth = np.flatnonzero(steepest * power > found[i])
+            if len(worth):
+                found[i] = max(found[i], float(self._sum(worth, power, size).max()))
+        return found
+
+    def _sum(self, rows: NDArray[np.int64], power: float, size: int) -> Array:
+        bound = self.log_q[rows] + power * self.ratio[rows]
+        plain = [self.log_p[rows] + power * fall[rows] for fall in self.falls]
+        parted = (np.maximum(*plain) > bound) & (self.ratio[rows] > 0)
+        top = bound.max(axis=1, keepdims=True).clip(0.0)
+        drawn = (np.exp(bound - top) * parted).sum(axis=1)
+        floor = UNIFORM_SHARE / size * (~parted).sum(axis=1) * np.exp(-top[:, 0])
+        others = [
+            (np.exp(np.minimum(each - top, 0.0)) * ~parted).sum(axis=1) + floor for each in (*plain, self.log_p[rows])
+        ]
+        total: Array = top[:, 0] + np.log(drawn + np.max(others, axis=0))
+        return total

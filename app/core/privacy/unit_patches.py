@@ -23,6 +23,8 @@ Index = NDArray[np.int64]
 FIRST_SDS = 1.2
 FIRST_ROWS = 1.6
 STRIPS = 4
+CELLS_MANY = 2_000
+"""Posterior sds across the range."""
 LOW, INNER, HIGH = 0, 1, 2
 """Which strip a cell lies in, if any."""
 Cell = tuple[int, float, float, float, float, int]
@@ -69,6 +71,10 @@ class FirstDatasets:
     def __init__(self, steps: int, people: int, unit_rows: int) -> None:
         self._steps, self._people, self._rows = steps, people, unit_rows
         self._changes = lru_cache(maxsize=None)(self._open_changes)
+
+    def many(self, grid: PublicGrid, spread: float) -> bool:
+        """Whether there would be more cells than anybody has time for."""
+        return not grid.size <= CELLS_MANY * spread
 
     def cells(self, grid: PublicGrid, spread: float) -> Patches:
         """A posterior sd or so each, of `spread` grid points."""

@@ -7,8 +7,7 @@ Cells are sectors: the mean statistic a row in [a₀, a₁], rows in [m₀, m₁
 a quadratic form in the change d, so three sums a corner serve every change. Drawn is q = (1−γ)p + γ/K, and along a change
 |d/dx log q_k(v + xd)| = w_k·|b_k − E b| (`mixed_slope.py`). On a cell log p_k lies under its tangent at the centre, E b moves
 by at most √(Var_d·Var_δ), both under their ceilings, and a change between vertices has a b between theirs. Two neighbours and all
-between them have n … nk rows and a mean of 0 … s: the steepest slope there bounds the pure cost, one whole change being one unit
-of x.
+between them have n … nk rows and a mean of 0 … s: the steepest slope there bounds the pure cost, a change being a unit of x.
 """
 
 from itertools import product
@@ -28,6 +27,7 @@ TOLERANCE, TOLERANCE_MANY = 0.05, 0.11
 POINTS_MANY = 5_000
 """Points of a grid from which on cells are many."""
 FIRST_SDS = 1.0
+COLUMNS_MAX = 10_000
 FIRST_ROWS = 1.5
 WORK_MAX = 10_000_000
 """Cells times points of a window."""
@@ -128,8 +128,11 @@ class CellTables:
 
 def steepest_unit_slope(grid: PublicGrid, steps: int, people: int, unit_rows: int) -> float:
     """sup of w_k·|b_k − E b| over everything reachable; looser where that takes too much work, infinite if it never began."""
+    spread = points_per_sd(grid, float(people))
+    if not grid.size <= COLUMNS_MAX * FIRST_SDS * spread:
+        return np.inf
     changes = directions((0, steps), unit_rows)
-    cells = _first_cells(grid, steps, people, unit_rows)
+    cells = _first_cells(grid, steps, people, unit_rows, spread)
     t, m = cells.centres()
     width = window_width(grid, t, m)
     tolerance = TOLERANCE if grid.size <= POINTS_MANY else TOLERANCE_MANY
@@ -149,9 +152,9 @@ def steepest_unit_slope(grid: PublicGrid, steps: int, people: int, unit_rows: in
         cells = whole.halves(longer_across_rows(grid, whole, width))
 
 
-def _first_cells(grid: PublicGrid, steps: int, people: int, unit_rows: int) -> Cells:
+def _first_cells(grid: PublicGrid, steps: int, people: int, unit_rows: int, spread: float) -> Cells:
     """About a posterior sd each where posteriors peak inside the range."""
-    count = max(9, int(np.ceil((grid.size - 1) / (FIRST_SDS * points_per_sd(grid, float(people))))) + 1)
+    count = max(9, int(np.ceil((grid.size - 1) / (FIRST_SDS * spread))) + 1)
     means = np.interp(np.linspace(0, grid.size - 1, count), np.arange(grid.size), grid.mean)
     inner = means_peaking_at(grid, means, float(people))
     ends = np.linspace(0.0, float(steps), 17)
