@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.errors import BudgetExhausted, InvalidMechanism, VacuousGuarantee
@@ -216,13 +217,21 @@ async def test_a_mechanism_that_cannot_be_read_charges_nothing(world: World, mec
     assert await world.kinds(dataset) == ["open"]
 
 
-async def test_noise_on_the_sum_is_refused_where_a_person_has_several_rows(world: World):
+@pytest.mark.parametrize(
+    "mechanism", [LAPLACE, LAPLACE | {"kind": "gaussian", "delta": 1e-7}], ids=["laplace", "gaussian"]
+)
+async def test_noise_is_also_for_people_with_several_rows_and_paid_for_once(world: World, mechanism: dict[str, Any]):
     unit = {"column": "person", "max_rows": 3}
     lines = family_rows(40).decode().splitlines()
     data = [f"person,{lines[0]}"] + [f"p{number // 2},{line}" for number, line in enumerate(lines[1:])]
     dataset = await world.dataset(columns=COLUMNS, privacy_unit=unit, data="\n".join(data).encode() + b"\n")
-    with pytest.raises(InvalidMechanism):
-        await world.request(dataset, model=POISSON, mechanism=LAPLACE)
+    release = await world.published(dataset, model=POISSON, mechanism=mechanism)
+    samples = np.frombuffer(await world.samples(release) or b"")
+    lower, upper = POISSON["trim"]["lower"], POISSON["trim"]["upper"]
+    assert len(samples) == LAPLACE["samples"]
+    assert lower <= samples.min() <= samples.max() <= upper
+    cost = cost_from_json((await world.release(release)).cost)
+    assert cost.prefix(1) == cost.total
 
 
 async def test_a_vacuous_release_is_refused_unless_forced_and_then_says_so_first(world: World):

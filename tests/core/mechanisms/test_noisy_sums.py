@@ -111,3 +111,17 @@ def test_what_is_measured_is_whole_and_held_to_what_the_charge_covers() -> None:
         assert 10 <= count / 8 <= 30
         assert abs(centred / 4) <= steps * count / 8
     assert math.isclose(Gaussian(5, 0.5, 1e-6).cost(model, 10, 3).total.epsilon(1e-6), 0.5, rel_tol=0.1)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential", "normal_mean"])
+def test_samples_are_drawn_whatever_was_measured(family: str, kind: str) -> None:
+    """They are paid for by then: few people, noise far beyond every sum, and a public range far from what was measured."""
+    model = build(family)
+    source = np.random.Generator(np.random.PCG64(1))
+    mechanism = Laplace(20, 1.0) if kind == "laplace" else Gaussian(20, 1.0, 1e-6)
+    for people, unit_rows, far in product((3, 2_000), (1, 3), (-(10**12), 0, 10**12)):
+        measured = np.array([far, far // 2 + people][: 1 if unit_rows == 1 else 2])
+        samples = mechanism.infer(model, people, unit_rows, measured, source.bytes)
+        assert samples.shape == (20, 1)
+        assert model.parameter.lower <= samples.min() <= samples.max() <= model.parameter.upper

@@ -47,13 +47,13 @@ def likelihood_table(law: RowLaw, measurement: Measurement, rows: int) -> Likeli
     """How many times in a row a cell's middle was on the line; twice is enough."""
     for _ in range(_ROUNDS):
         scores = heights + np.interp(totals, rows * law.mean, predictive)
-        near = scores > scores.max() - CUT
+        near = scores >= scores.max() - CUT
         open_cells = (near[:-1] | near[1:]) & (np.diff(totals) > 1) & (straight < 2)
         if not open_cells.any() or len(totals) > _NODES_MAX:
             break
         totals, heights, straight = _halved(measurement, rows, totals, heights, straight, open_cells)
     scores = heights + np.interp(totals, rows * law.mean, predictive)
-    kept = np.flatnonzero(scores > scores.max() - CUT)
+    kept = np.flatnonzero(scores >= scores.max() - CUT)
     inside = slice(max(0, kept[0] - 1), kept[-1] + 2)
     return LikelihoodTable(totals[inside], heights[inside], float(scores.max()))
 

@@ -13,11 +13,12 @@ from app.core.kinds.one_parameter.beliefs.stratified import stratified_points
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw, row_law
 from app.core.kinds.one_parameter.beliefs.sum_slices import Slice, log_evidence, sum_slices
 from app.core.parameters import Parameter
-from app.errors import NumericalFailure
+from app.errors import CalibratedUnavailable, NumericalFailure
 
 Array = NDArray[np.float64]
 
 CELLS = 1_536
+GAP_MAX = 0.5
 _CELLS_FEW = 192
 _CUT = 34.0
 _TURNS = 12
@@ -36,7 +37,11 @@ def calibrated_belief(
 ) -> Belief:
     """Raises CalibratedUnavailable."""
     law = row_law(model)
-    edges, masses = calibrated_table(law, sum_slices(law, measurement, people, unit_rows))
+    law.check(people)
+    slices = sum_slices(law, measurement, people, unit_rows)
+    if max(each.gap for each in slices) > GAP_MAX:
+        raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
+    edges, masses = calibrated_table(law, slices)
     phi = stratified_points(edges, masses, seed)
     return Belief((law.prior.parameter,), law.prior.theta(phi)[:, None])
 
@@ -47,7 +52,7 @@ def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:
     first, last = min(low for low, _ in reach), max(high for _, high in reach)
     for _ in range(_TURNS):
         edges, log_mass = _table(law, slices, first, last, _CELLS_FEW)
-        kept = np.flatnonzero(log_mass > log_mass.max() - _CUT)
+        kept = np.flatnonzero(log_mass >= log_mass.max() - _CUT)
         first, last = float(edges[max(kept[0] - 1, 0)]), float(edges[min(kept[-1] + 2, _CELLS_FEW)])
         if kept[-1] - kept[0] >= _CELLS_FEW // 6:
             break

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from app.core.kinds.one_parameter.beliefs.likelihood_table import CUT, LikelihoodTable, likelihood_table
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw
-from app.errors import CalibratedUnavailable
 
 Array = NDArray[np.float64]
 
@@ -37,6 +36,11 @@ class Slice:
     totals: Array
     log_weight: Array
     depth: Array
+
+    @property
+    def gap(self) -> float:
+        """Between nodes, on average, in sds of the sum: a law narrower than that falls through."""
+        return float(self.depth[-1] - self.depth[0]) / len(self.depth)
 
     def phi_ends(self, law: RowLaw) -> tuple[float, float]:
         """Where θ may be for any of these sums."""
@@ -66,14 +70,13 @@ class Slice:
 
 
 def sum_slices(law: RowLaw, measurement: Measurement, people: int, unit_rows: int) -> list[Slice]:
-    """Raises CalibratedUnavailable."""
-    law.check(people)
+    """Never refuses: samples of what was paid for are drawn from these too."""
     least, most = measurement.rows_within(people, people * unit_rows)
     rows = _even(least, most, _ROW_NODES_FEW)
     tables = [likelihood_table(law, measurement, each) for each in rows]
     for _ in range(_ROW_TURNS):
         scores = np.array([table.score for table in tables])
-        near = np.flatnonzero(scores > scores.max() - CUT)
+        near = np.flatnonzero(scores >= scores.max() - CUT)
         low, high = rows[max(near[0] - 1, 0)], rows[min(near[-1] + 1, len(rows) - 1)]
         if high - low + 1 <= len(rows) or (len(near) > len(rows) // 3 and len(rows) == ROW_NODES):
             break
@@ -81,7 +84,7 @@ def sum_slices(law: RowLaw, measurement: Measurement, people: int, unit_rows: in
         tables = [likelihood_table(law, measurement, each) for each in rows]
     best = max(table.score for table in tables)
     shares = _stands_for(rows)
-    kept = [(m, table, share) for m, table, share in zip(rows, tables, shares, strict=True) if table.score > best - CUT]
+    kept = [(m, table, share) for m, table, share in zip(rows, tables, shares, strict=True) if table.score >= best - CUT]
     return [_slice(law, table, m, share) for m, table, share in kept]
 
 
@@ -92,9 +95,7 @@ def log_evidence(law: RowLaw, slices: Sequence[Slice], phi: Array) -> Array:
 def _slice(law: RowLaw, table: LikelihoodTable, rows: int, share: float) -> Slice:
     mean, depth = rows * law.mean, math.sqrt(rows) * law.depth
     ends = np.interp(table.totals[[0, -1]], mean, depth)
-    count = math.ceil((ends[1] - ends[0]) / NODE_SDS) + 1
-    if count > NODES_MAX:
-        raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
+    count = min(math.ceil((ends[1] - ends[0]) / NODE_SDS) + 1, NODES_MAX)
     even = np.interp(np.linspace(ends[0], ends[1], count), depth, mean)
     largest = rows * law.model.statistic.steps
     graded = np.geomspace(1, max(largest, 2), _GRADED)

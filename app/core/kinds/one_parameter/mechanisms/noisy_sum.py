@@ -29,6 +29,7 @@ from app.errors import CalibratedUnavailable
 Scales = tuple[float, ...]
 Factors = tuple[int, ...]
 SLICES_SHOWN = 25
+FAR = 1e6
 
 
 def measured_values(model: Model, people: int, unit_rows: int, statistic: ExactStatistic, factors: Factors) -> Whole:
@@ -71,7 +72,11 @@ def samples_given(
     else:
         law = row_law(model)
         phi = np.array([model.spacing.forward(value) for value in grid.theta.tolist()])
-        evidence = log_evidence(law, sum_slices(law, measurement, people, unit_rows), phi)
+        slices = sum_slices(law, measurement, people, unit_rows)
+        evidence = log_evidence(law, slices, phi)
+        if not np.isfinite(evidence.max()):  # all that was measured lies far beyond the range: its nearest point
+            ends = np.array([each.phi_ends(law) for each in slices])
+            evidence = -np.abs(phi - ends.mean()) / np.abs(phi[-1] - phi[0]) * FAR
     log_w = grid.log_prior + evidence
     table = table_of(np.exp(log_w - log_w.max()))
     return grid.theta[table.draw(samples, random_bytes)][:, None]
