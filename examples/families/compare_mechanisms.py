@@ -3,7 +3,8 @@
     python examples/families/compare_mechanisms.py
 
 For a rate of visits (Poisson) and a mean weight (Normal), from a thousand people to a million, at three budgets: the
-expected error of `baps` (posterior samples), `laplace` (one noisy sum, then free samples) and `map` (one point).
+spread that calibrated answers will show with `baps` (posterior samples), `laplace` and `gaussian` (one noisy sum, then free
+samples) and `map` (one point).
 """
 
 from typing import Any
@@ -29,15 +30,15 @@ DELTA = 1e-6
 
 
 def main() -> None:
-    kinds = ("baps", "laplace", "map")
-    print(f"{'':16}{'n':>10}{'ε':>6}" + "".join(f"{kind:>10}" for kind in kinds) + "  expected errors; best")
+    kinds = ("baps", "laplace", "gaussian", "map")
+    print(f"{'':16}{'n':>10}{'ε':>6}" + "".join(f"{kind:>10}" for kind in kinds) + "  expected sd; best")
     for title, spec in MODELS.items():
         model = parse_model(spec, COLUMNS)
         for people in PEOPLE:
             for epsilon in EPSILONS:
                 target = Target(epsilon, DELTA)
                 found = alternatives(Comparison(model, people, 1, target))
-                errors = {each.mechanism.kind: each.accuracy.limit_sd for each in found}
+                errors = {each.mechanism.kind: each.accuracy.calibrated_sd for each in found}
                 shown = "".join(f"{errors[kind]:>10.3g}" for kind in kinds)
                 print(f"{title:16}{people:>10,}{epsilon:>6g}{shown}  {found[0].mechanism.kind}")
 

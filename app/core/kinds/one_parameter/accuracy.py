@@ -91,7 +91,7 @@ def _point_accuracy(model: Model, point: MapPoint, people: int, unit_rows: int) 
         chosen = min(errors, key=lambda each: each.total_sd)
     else:
         chosen = score_error(point.score, model, point.epsilon, people, unit_rows, point.law)
-    calibrated = point_calibrated_sd(model, chosen.total_sd)
+    calibrated = point_calibrated_sd(model, people, chosen.drawing_sd)
     return Accuracy(chosen.drawing_sd, chosen.drawing_sd, chosen.total_sd, chosen.total_sd, calibrated)
 
 

@@ -7,8 +7,9 @@ Whatever is published measures the sum t of n rows with some variance w of its o
 
     laplace, gaussian   w the variance of the noise; with several rows a person of t − μ·m, the number m being noisy too
     baps                w = 1/(N·ψ″), ψ″ the variance of τη under the table at t: N draws measure t like Gaussian noise
-    map                 the same with N = 1; by `probability`, 1/(P + 1/its simulated squared error)
+    map                 w from how far the point lies from the centre for being drawn, simulated (`map_simulation.py`)
 
+Truths are those of the prior most of whose rows lie within the column's bounds: nothing is learned about others by any mechanism.
 Beyond the trim the table tells little more than the side: there P is the precision of the prior on that side alone.
 """
 
@@ -29,6 +30,7 @@ from app.core.privacy.windows import posterior_windows, window_width
 Array = NDArray[np.float64]
 
 LEVELS = 65
+CLIPPED_MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,10 @@ def drawn_calibrated_sd(model: Model, baps: Baps, people: int, unit_rows: int) -
         return _mean_sd(truths, people, 1 / (baps.samples * bend), beyond=True)
 
 
-def point_calibrated_sd(model: Model, error: float) -> float:
-    """Of a point whose root mean squared error is known."""
-    return float(np.mean(1 / np.sqrt(_truths(model).precision.min() + error**-2)))
+def point_calibrated_sd(model: Model, people: int, drawing_sd: float) -> float:
+    """Of a point that lies so far from the posterior's centre for being drawn."""
+    truths = _truths(model)
+    return _mean_sd(truths, people, (people * truths.slope * drawing_sd) ** 2, beyond=True)
 
 
 def beyond_range(model: Model) -> float:
@@ -109,9 +112,10 @@ def _truths(model: Model) -> _Truths:
     law = row_law(model)
     order = np.argsort(law.phi)
     phi = law.phi[order]
-    weight = np.exp(law.log_weight[order] - law.log_weight.max())
-    weight /= weight.sum()
     theta = law.prior.theta(phi)
+    weight = np.exp(law.log_weight[order] - law.log_weight.max())
+    weight = np.where(law.row.clipped(theta) <= CLIPPED_MOST, weight, 0.0)
+    weight /= weight.sum()
     levels = (np.arange(LEVELS) + 0.5) / LEVELS
     chosen = np.interp(levels, np.cumsum(weight) - weight / 2, phi)
     step = (phi[-1] - phi[0]) * 1e-5

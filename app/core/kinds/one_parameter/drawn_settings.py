@@ -19,7 +19,7 @@ from app.core.kinds.one_parameter.predicted_cost import predicted_curve
 from app.core.privacy import ORDERS, conversion_offset
 from app.core.privacy.targets import Target, largest_samples
 
-TEMPERATURES = tuple(10 ** (-k / 4) for k in range(25))
+TEMPERATURES = tuple(max(10 ** (-k / 4), TEMPERATURE_MIN) for k in range(25))
 NEAR_BEST = 1.01
 
 
@@ -42,10 +42,6 @@ def _rated(
     offsets = np.array([conversion_offset(order, target.delta) if target.delta > 0 else np.inf for order in ORDERS])
     room = np.maximum(target.epsilon - np.append(offsets, 0.0), 0.0)
     for temperature in TEMPERATURES:
-        if temperature < TEMPERATURE_MIN:
-            return
         samples = int(min(float((room / predicted_curve(model, people, unit_rows, temperature)).max()), samples_max))
         if samples >= 1:
             yield temperature, drawn_calibrated_sd(model, Baps(samples, temperature), people, unit_rows)
-        if samples >= samples_max:
-            return
