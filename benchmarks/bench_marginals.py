@@ -4,7 +4,7 @@
 
 The ten-node network of `clinic_network.py`, δ = 10⁻⁶. `together`, `one by one` and Private-PGM are given the same discrete
 Gaussian noise on the same tables. `as counts` is what `laplace` did before: its noisy counts, held to [0, n], taken for counts;
-at ε = 1 and δ = 10⁻⁶ its pure ε may be larger, as much as `auto` finds. Mean absolute error against the truth over all 52 cells,
+at ε = 1 and δ = 10⁻⁶ its pure ε may be larger, as much as `auto` finds. Mean absolute error against the truth over all 50 cells,
 with its standard error over datasets; `covers` is the share of cells whose 90 % interval holds the truth, of a truth that is
 the same every time and no draw of the prior. Private-PGM is left out where `mbi` is not installed.
 """

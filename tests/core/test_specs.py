@@ -86,7 +86,7 @@ def test_a_refused_model_names_the_field_and_what_would_do(model: Any, field: st
     ("mechanism", "field", "expected"),
     [
         ([], "mechanism", "an object"),
-        ({"kind": "fourier"}, "mechanism.kind", "one of baps, laplace, map for this kind of model"),
+        ({"kind": "fourier"}, "mechanism.kind", "one of baps, gaussian, laplace, map for this kind of model"),
         ({"kind": "baps"}, "mechanism.samples", "this field to be present"),
         ({"kind": "baps", "samples": 0}, "mechanism.samples", "a whole number at least 1"),
         ({"kind": "baps", "samples": 10**400}, "mechanism.samples", "a whole number at most 1000000"),

@@ -46,6 +46,7 @@ RELEASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"family": "bernoulli", "column": "sick"}, {"kind": "gaussian", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
     (NETWORK, {"kind": "baps", "samples": 30, "temperature": 0.2}),
     (NETWORK, {"kind": "laplace", "samples": 30, "epsilon": 5.0}),
+    (NETWORK, {"kind": "gaussian", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
     (NETWORK, {"kind": "map", "epsilon": 10.0}),
     (BINARY, {"kind": "fourier", "samples": 30, "epsilon": 5.0}),
     (BINARY, {"kind": "auto", "epsilon": 2.0}),

@@ -40,6 +40,8 @@ SEVERAL_ROWS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (ONE, {"kind": "map", "epsilon": 1.0, "score": "probability"}),
     (NETWORK, {"kind": "baps", "samples": 5, "temperature": 0.02}),
     (NETWORK, {"kind": "laplace", "samples": 5, "epsilon": 1.0}),
+    (NETWORK, {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}),
+    (ONE, {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}),
     (NETWORK, {"kind": "map", "epsilon": 1.0, "score": "log_density"}),
     (BINARY, {"kind": "fourier", "samples": 5, "epsilon": 1.0}),
     (LINEAR, {"kind": "baps", "samples": 5, "temperature": 0.001}),
