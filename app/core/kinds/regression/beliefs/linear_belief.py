@@ -26,7 +26,7 @@ from app.core.kinds.regression.model import SD_LEAST
 
 Array = NDArray[np.float64]
 
-BURN_IN = 80
+BURN_IN = 100
 CHAINS, THIN = 256, 15
 WIDE = 10
 CHAINS_WIDE, THIN_WIDE = 64, 4
@@ -71,7 +71,7 @@ class WeightChains:
         d = len(targets.cross)
         unknown = targets.sd is None
         self._log_sd = np.full(chains, np.mean(LOG_SD_ENDS) if targets.sd is None else np.log(targets.sd))
-        start = np.repeat(np.concatenate([products.start(), np.zeros(d * unknown)])[None, :], chains, axis=0)
+        start = np.concatenate([products.starts(chains, stream), np.zeros((chains, d * unknown))], axis=1)
         centre = np.concatenate([products.centre, np.zeros(d * unknown)])
         sds = np.concatenate([products.sds, np.ones(d * unknown)])
         self._slices = SliceChains(centre, sds, start, self._log_factor, stream)
@@ -79,6 +79,9 @@ class WeightChains:
     def move(self, steps: int) -> None:
         for _ in range(steps):
             self._slices.step()
+            free, log_volume = self._products.rescaled(self._free(self._slices.states), self._stream)
+            rest = self._slices.states[:, self._products.count :]
+            self._slices.propose(np.concatenate([free, rest], axis=1), log_volume)
             if self._targets.sd is None:
                 self._move_sd()
                 self._slices.refresh()
@@ -170,7 +173,7 @@ class WeightChains:
 
 
 def believed_weights(products: LatentProducts, targets: NoisyTargets, points: int, stream: SeededStream) -> Array:
-    """(points, d). Chains start from one place; after BURN_IN steps, and THIN between visits, nothing of that is left."""
+    """(points, d). Chains start all over the prior; BURN_IN steps lead to where the noisy moments want them."""
     wide = len(targets.cross) > WIDE
     chains = WeightChains(products, targets, min(points, CHAINS_WIDE if wide else CHAINS), stream)
     chains.move(BURN_IN)
