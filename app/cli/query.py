@@ -121,7 +121,7 @@ def _show_answers(questions: list[Json], items: list[Json], together: Json | Non
     typer.echo(text_table(("question", *ANSWER_HEADER), rows))
     answered = [item for item in items if "samples" in item]
     views = dict.fromkeys(item.get("view", "samples") for item in answered)
-    foot = [f"{answered[0]['samples']} samples, {' and '.join(views)}"] if answered else []
+    foot = [f"{answered[0]['samples']} samples, view {' and '.join(views)}"] if answered else []
     if together is not None:
         foot.append(f"all bounds hold at once with probability {cell(float(together['confidence']))}")
     if foot:
@@ -141,7 +141,7 @@ def _show_summary(release: Release, level: float, machine: bool) -> None:
 
     found = release.summary(level=level)
     if not machine:
-        typer.echo(f"{found}\n\n{found.samples} samples, {found.view}")
+        typer.echo(f"{found}\n\n{found.samples} samples, view {found.view}")
         _show_warnings((each.code, each.detail) for each in found.warnings)
         return
     shown = asdict(found) | {"receipts": [receipt.to_json() for receipt in found.receipts]}

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 _STARTUP_S_MAX = 120.0
 _STOP_GRACE_S = 15
-_QUESTION = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}, "confidence": 0.95}
+_QUESTION = {
+    "estimand": {"kind": "parameter", "name": "theta"},
+    "utility": {"kind": "squared"},
+    "confidence": 0.95,
+    "view": "calibrated",
+}
 
 
 def serve(

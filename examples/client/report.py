@@ -14,9 +14,11 @@ from postern.client import Answer, Client, Question, Release, expression, interv
 def report(release: Release) -> Iterator[str]:
     card, samples = release.card(), release.samples()
     yield f"# Release {release.id}\n"
-    yield f"ε = {card.epsilon:.3g} at δ = {card.delta:.1g} for each of {card.n} people, {len(samples)} samples read.\n"
+    yield f"ε = {card.epsilon:.3g} at δ = {card.delta:.1g} for each of {card.n} people, {samples.receipt.samples} samples read.\n"
     yield from (f"- {line.text}" for line in card.lines)
-    yield f"\n```text\n{release.summary()}\n```\n"
+    summary = release.summary()
+    yield f"\nIn the {summary.view} view:\n\n```text\n{summary}\n```\n"
+    yield from (f"- {warning.code}: {warning.detail}" for warning in summary.warnings)
     asked = {
         f"P({each.name} > {(each.lower + each.upper) / 2:.3g})": Question(
             squared(), expression(f"`{each.name}` > {(each.lower + each.upper) / 2!r}")

@@ -45,7 +45,8 @@ async def test_a_tag_names_bytes_and_spares_sending_them_again(world: World, sec
 
 
 async def test_what_is_short_is_not_compressed(world: World):
-    release = await world.published(await world.dataset(), samples=3)
+    """Sixteen samples: fewer would have warnings to carry."""
+    release = await world.published(await world.dataset(), samples=16)
     async with over_http(world.runtime) as client:
         for path in ("summary", "density?bins=3", "samples", "samples?format=csv"):
             answer = await Place(world, client, release).get(world.boss, path, Accept_Encoding="gzip")

@@ -132,7 +132,8 @@ async def test_a_receipt_proves_values_card_and_charge_and_catches_a_change_of_e
         for name in FORMATS:
             body = (await place.get(analyst, f"samples?format={name}")).content
             receipt, (names, values) = receipt_inside(name, body), READERS[name][0](body)
-            assert (receipt["version"], receipt["release"], receipt["dataset"]) == (1, release, dataset)
+            assert (receipt["version"], receipt["release"], receipt["dataset"]) == (2, release, dataset)
+            assert (receipt["view"], receipt["points"]) == ("samples", None)
             assert (receipt["samples"], receipt["parameters"]) == (25, names)
             assert receipt["values_sha256"] == values_sha256(values)
             assert receipt["card_sha256"] == card["digest"] == card_digest(card)

@@ -47,6 +47,7 @@ UTILITIES = (
 )  # fmt: skip
 QUESTIONS = [QUESTION.replace(b'{"kind":"squared"}', utility.encode()) for utility in UTILITIES]
 QUESTIONS += [b'{"utility":{"kind":"actions","actions":{"a":"theta","b":"1-theta"},"range":[0,1]}}', b'{"estimand":7}']
+QUESTIONS += [QUESTION[:-1] + b',"view":"calibrated"}', QUESTIONS[3][:-1] + b',"view":"calibrated"}']
 BATCH = b'{"queries":[' + b",".join(QUESTIONS) + b"]}"
 JSON = {"Content-Type": "application/json"}
 
@@ -79,12 +80,16 @@ def recipes(dataset_id: str) -> Recipes:
         ("GET", "/v1/releases"): [{}, {"params": {"dataset": dataset_id, "limit": 1}}],
         ("GET", "/v1/releases/{release_id}"): nothing,
         ("GET", "/v1/releases/{release_id}/card"): nothing,
-        ("GET", "/v1/releases/{release_id}/summary"): [{}, {"params": {"level": 0.5}}, {"params": {"parameter": "x"}}],
-        ("GET", "/v1/releases/{release_id}/density"): [{}, {"params": {"kind": "density"}}, {"params": {"bins": 0}}],
+        ("GET", "/v1/releases/{release_id}/summary"): [
+            {}, {"params": {"level": 0.5}}, {"params": {"parameter": "x"}}, {"params": {"view": "calibrated"}},
+        ],
+        ("GET", "/v1/releases/{release_id}/density"): [
+            {}, {"params": {"kind": "density"}}, {"params": {"bins": 0}}, {"params": {"view": "calibrated"}},
+        ],
         ("GET", "/v1/releases/{release_id}/samples"): [
             {"params": {"format": name}, "headers": {"Accept-Encoding": coding}}
             for name in (*FORMATS, "no such format") for coding in ("identity", "gzip")
-        ],
+        ] + [{"params": {"format": name, "view": "calibrated"}} for name in ("json", "csv")],
         ("POST", "/v1/releases/{release_id}/access"): [{"json": {"samples": k}} for k in (1, HELD, HELD + 1, DRAWN + 1)],
         ("POST", "/v1/releases/{release_id}/query"): [{"content": body, "headers": JSON} for body in QUESTIONS],
         ("POST", "/v1/releases/{release_id}/queries"): [{"content": BATCH, "headers": JSON}],
@@ -217,7 +222,7 @@ async def test_no_response_depends_on_a_sample_beyond_the_prefix(
     world, cast = await prepared(backend, tmp_path)
     readers: dict[str, Person | None] = {"nobody": None, **cast.people}
     seen: list[dict[str, list[Any]]] = []
-    bodies, steward = [], []
+    bodies, steward, beliefs = [], [], []
     for number in (1, 2):
         async with twin(backend, postgres_server, tmp_path, cast, world, number) as runtime:
             drawn = await world.on(runtime).samples(cast.ids["release_id"])
@@ -225,11 +230,14 @@ async def test_no_response_depends_on_a_sample_beyond_the_prefix(
             bodies.append(drawn)
             question = {"release_id": cast.ids["release_id"], "body": QUESTION}
             steward.append(await answer_query(runtime, reader=world.steward, **question))
+            believed = question | {"body": QUESTIONS[-1]}
+            beliefs.append(await answer_query(runtime, reader=world.steward, **believed))
             async with over_http(runtime) as client:
                 seen.append({name: await every_response(client, cast, person) for name, person in readers.items()})
     assert bodies[0][: HELD * 8] == bodies[1][: HELD * 8]
     assert bodies[0][HELD * 8 :] != bodies[1][HELD * 8 :]
     assert steward[0] != steward[1]
+    assert beliefs[0] != beliefs[1]
     for name in readers:
         assert len(seen[0][name]) > len(routes())
         for one, other in zip(seen[0][name], seen[1][name], strict=True):

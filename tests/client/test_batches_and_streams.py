@@ -90,8 +90,12 @@ def test_a_check_says_what_the_answer_will_carry(analyst: Any, trial: Trial) -> 
     release = analyst.release(trial.release)
     checked, answer = release.check(Question(squared(), THETA)), release.mean("theta")
     assert checked.regret == answer.regret
-    assert checked.range == (release.parameters[0].lower, release.parameters[0].upper)
-    assert checked.samples == 8
+    assert (checked.view, checked.points) == ("calibrated", answer.points)
+    assert checked.range == pytest.approx((0.0, 1.0), abs=1e-9)
+    drawn = release.in_view("samples").check(Question(squared(), THETA))
+    assert (drawn.view, drawn.points) == ("samples", None)
+    assert drawn.range == (release.parameters[0].lower, release.parameters[0].upper)
+    assert checked.samples == drawn.samples == 8
     with pytest.raises(InvalidInput, match="invalid_expression"):
         release.check(Question(squared(), expression("theta +")))
     good, bad = release.check_many([Question(squared(), THETA), {"utility": {"kind": "nonsense"}}])

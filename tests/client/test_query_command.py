@@ -53,7 +53,9 @@ def test_a_question_from_a_file_or_standard_input_is_answered_in_the_services_ow
 
 def test_short_options_become_a_table_that_lines_up(postern: Postern, trial: Trial) -> None:
     options = ("--mean", "theta", "--mean", "theta / (1 - theta)", "--interval", "theta", "--level", "0.8")
-    code, out, _ = postern("query", trial.release, *options, "--probability", "theta > 0.5", "--table")
+    code, out, _ = postern(
+        "query", trial.release, *options, "--probability", "theta > 0.5", "--view", "samples", "--table"
+    )
     lines = out.splitlines()
     assert code == 0
     assert lines[0].split()[:2] == ["question", "response"]
@@ -63,7 +65,8 @@ def test_short_options_become_a_table_that_lines_up(postern: Postern, trial: Tri
         "80 % interval of theta",
         "mean of theta > 0.5",
     ]
-    assert lines[-1].startswith("8 samples")
+    foot = next(place for place, line in enumerate(lines) if line.startswith("8 samples, view samples"))
+    assert {line.partition(":")[0] for line in lines[foot + 1 :]} == {"temperature", "too_few_samples"}
     assert len({line.rfind("0.95") for line in lines[2:6]}) == 1
 
 
@@ -125,7 +128,7 @@ def test_questions_asked_together_say_how_sure_all_are(postern: Postern, trial: 
     both = json.dumps([THETA, THETA])
     code, out, _ = postern("query", trial.release, "-", "--together", "--table", stdin=both)
     assert code == 0
-    assert out.splitlines()[-1] == "8 samples; all bounds hold at once with probability 0.95"
+    assert out.splitlines()[-1] == "8 samples, view calibrated; all bounds hold at once with probability 0.95"
 
 
 def test_the_summary_is_a_table_or_json(postern: Postern, trial: Trial) -> None:

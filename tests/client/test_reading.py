@@ -25,7 +25,7 @@ from tests.client.served_place import Trial
 
 
 def test_draws_and_summary_agree_with_each_other_and_with_questions(analyst: Any, trial: Trial) -> None:
-    release = analyst.release(trial.release)
+    release = analyst.release(trial.release).in_view("samples")
     draws = list(release.samples()["theta"])
     assert len(draws) == 8
     row = release.summary(level=0.5)["theta"]
@@ -37,7 +37,7 @@ def test_draws_and_summary_agree_with_each_other_and_with_questions(analyst: Any
 
 
 def test_a_steward_reads_all_draws_and_an_analyst_a_prefix_of_them(analyst: Any, steward: Any, trial: Trial) -> None:
-    few, all_of_them = (who.release(trial.network).samples() for who in (analyst, steward))
+    few, all_of_them = (who.release(trial.network).in_view("samples").samples() for who in (analyst, steward))
     assert (len(few), len(all_of_them)) == (8, 10)
     np.testing.assert_array_equal(few.to_numpy(), all_of_them.to_numpy()[:8])
     with pytest.raises(KeyError):
@@ -89,7 +89,7 @@ def test_the_cards_digest_is_what_anyone_computes_from_its_figures(analyst: Any,
 
 
 def test_every_conversion_holds_the_same_numbers_and_the_receipt(analyst: Any, trial: Trial) -> None:
-    samples = analyst.release(trial.network).samples()
+    samples = analyst.release(trial.network).in_view("samples").samples()
     values, receipt = samples.to_numpy(), samples.receipt.to_json()
     assert values.shape == (8, len(samples.parameters))
     pandas = samples.to_pandas()
@@ -112,7 +112,7 @@ def test_every_conversion_holds_the_same_numbers_and_the_receipt(analyst: Any, t
 
 def test_inference_data_is_a_tree_of_xarray_with_the_group_posterior(trial: Trial) -> None:
     with trial.place.steward() as steward:
-        samples = steward.release(trial.network).samples()
+        samples = steward.release(trial.network).in_view("samples").samples()
     data = samples.to_inference_data()
     assert isinstance(data, xarray.DataTree)
     assert list(data.children) == ["posterior"]
@@ -132,7 +132,7 @@ def test_names_that_a_tree_does_not_allow_stand_in_a_coordinate(trial: Trial, na
 
 
 def test_series_to_plot_count_every_draw(analyst: Any, trial: Trial) -> None:
-    release = analyst.release(trial.network)
+    release = analyst.release(trial.network).in_view("samples")
     histogram = release.density("arm=drug", bins=20)
     assert isinstance(histogram, Histogram)
     assert sum(histogram.counts) == 8

@@ -31,8 +31,11 @@ class Away:
         raise AssertionError(f"{self._name}.{name} was asked for")
 
 
-@pytest.mark.parametrize("role", ["steward", "analyst", "dashboard"])
-async def test_a_warm_question_touches_neither_database_nor_cache(world: World, role: str):
+@pytest.mark.parametrize(
+    ("role", "view"),
+    [("steward", "samples"), ("analyst", "samples"), ("dashboard", "samples"), ("analyst", "calibrated")],
+)
+async def test_a_warm_question_touches_neither_database_nor_cache(world: World, role: str, view: str):
     """Seen before or not, alone, in a batch, streamed or only checked."""
     dataset = await world.dataset()
     release = await world.published(dataset, samples=30)
@@ -43,14 +46,14 @@ async def test_a_warm_question_touches_neither_database_nor_cache(world: World, 
         await world.cap(dataset, person, samples=7)
     path = f"/v1/releases/{release}"
     async with over_http(world.runtime) as client:
-        warmed = await client.post(f"{path}/query", json=question(0), headers=person.headers)
+        warmed = await client.post(f"{path}/query", json=question(0, view), headers=person.headers)
         assert warmed.status_code == 200
     cold: Any = {"database": Away("database"), "cache": Away("cache")}
     async with over_http(replace(world.runtime, **cold)) as client:
         for number in range(2 * len(KINDS)):
-            answer = await client.post(f"{path}/query", json=question(number), headers=person.headers)
+            answer = await client.post(f"{path}/query", json=question(number, view), headers=person.headers)
             assert answer.status_code == 200, answer.text
-        batch = {"queries": [question(number) for number in range(3 * len(KINDS))], "together": True}
+        batch = {"queries": [question(number, view) for number in range(3 * len(KINDS))], "together": True}
         for query in ("", "?dry_run=true"):
             for accept in ("application/json", "application/x-ndjson"):
                 headers = person.headers | {"Accept": accept}
@@ -59,8 +62,9 @@ async def test_a_warm_question_touches_neither_database_nor_cache(world: World, 
                 assert "problem" not in answer.text.replace('"problems":0', "")
 
 
-def question(number: int) -> dict[str, Any]:
-    return {"estimand": THETA, "utility": KINDS[number % len(KINDS)], "confidence": 0.5 + number / 100}
+def question(number: int, view: str = "samples") -> dict[str, Any]:
+    asked = {"estimand": THETA, "utility": KINDS[number % len(KINDS)], "confidence": 0.5 + number / 100}
+    return asked if view == "samples" else asked | {"view": view}
 
 
 async def test_ten_thousand_different_questions_leave_memory_within_its_limit(world: World, monkeypatch: Any):

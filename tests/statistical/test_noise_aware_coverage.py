@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from app.core.kinds import parse_model
+from app.core.kinds.one_parameter.beliefs.measurements import NoisySum
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import row_law
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.mechanisms import Laplace
 from app.core.kinds.one_parameter.mechanisms.laplace import add_noise
@@ -54,7 +56,7 @@ def test_intervals_cover_ninety_percent_and_naive_ones_do_not_under_strong_noise
     noisy = lattice_sums(model, ROWS[family].column, rows) + discrete_laplace(source, scale, DATASETS)
     aware = noisy_likelihoods(model, grid.theta, people, noisy, scale)
     for i in range(0, DATASETS, 700):
-        released = noisy_log_likelihood(model, grid.theta, people, int(noisy[i]), scale)
+        released = noisy_log_likelihood(model, grid.theta, people, NoisySum(int(noisy[i]), scale, False))
         near = released > released.max() - 12
         assert np.ptp((released - aware[i])[near]) < 0.02
     assert abs(covers(model, grid, aware, truth).mean() - 0.9) <= 0.02
@@ -79,10 +81,11 @@ def test_quadrature_of_a_count_agrees_with_its_exact_sum(family: str, setting: t
     model = parse_model({"family": family, "column": "x", "trim": TRIMS[family]}, parse_columns({"x": column}))
     grid = model.grid(people, 1.0)
     scale = noise_scale(40, epsilon)
+    law, phi = row_law(model), np.array([model.spacing.forward(theta) for theta in grid.theta.tolist()])
     for place in (0.2, 0.5, 0.8):
         noisy = round(people * float(np.quantile(np.clip(grid.mean, 0, 40), place)))
-        exact = _exact(model, grid.theta, people, noisy, scale)
-        smooth = _quadrature(model, grid.theta, people, noisy, scale)
+        exact = _exact(law, phi, people, NoisySum(noisy, scale, False))
+        smooth = _quadrature(law, phi, people, NoisySum(noisy, scale, False))
         near = exact > exact.max() - 12
         assert np.ptp((exact - smooth)[near]) < 0.02
 
@@ -111,5 +114,6 @@ def test_free_samples_follow_the_noise_aware_posterior() -> None:
     masses /= masses.sum()
     mean = masses @ grid.theta
     sd = math.sqrt(masses @ (grid.theta - mean) ** 2)
-    samples = Laplace(20_000, 0.5).from_noisy(model, 200, 231, scale, np.random.Generator(np.random.PCG64(2)).bytes)
+    source = np.random.Generator(np.random.PCG64(2))
+    samples = Laplace(20_000, 0.5).infer(model, 200, 1, np.array([231]), source.bytes)
     assert abs(samples.mean() - mean) < 5 * sd / math.sqrt(20_000)

@@ -17,6 +17,7 @@ _ACCURACY: JsonDict = {
     "sampling_sd": 0.0012,
     "total_sd": 0.0121,
     "limit_sd": 0.0121,
+    "calibrated_sd": 0.0122,
     "measure": "root mean squared error of the mean answer as an estimate of the parameter, over prior and data",
     "method": "averaged over the prior, large-sample form; no data",
 }
@@ -117,8 +118,11 @@ class PlanAccuracy(Answer):
     )
     limit_sd: Amount | None = Field(
         default=None,
-        description="What it falls to if free samples are drawn without end; `total_sd` where samples are paid for. "
-        "Mechanisms are compared by this where the number of samples is left open.",
+        description="What it falls to if free samples are drawn without end; `total_sd` where samples are paid for.",
+    )
+    calibrated_sd: Amount | None = Field(
+        default=None,
+        description="The spread that calibrated answers will show; one parameter only. Mechanisms are compared by this.",
     )
     kl: Amount | None = Field(
         default=None, description="networks: expected divergence of the joint distribution, in nats."

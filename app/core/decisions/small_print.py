@@ -29,9 +29,10 @@ SHORT_OF_LEVEL = 0.05
 NEAR_SPREADS = 2.0
 NEAR_WIDTHS = 1 / 8
 SINGLE_WIDTHS = 1 / 100
+LEAST_WIDTHS = 1 / 1000
 """Samples are piled up at an end of their public range if their mean is within two standard deviations of it and within an eighth
-of the range: a truncated bell or an exponential pile is, a bell two deviations away is not, nor one that is merely wide. One
-sample, which has no spread, counts as one a hundredth of the range wide."""
+of the range: a truncated bell or an exponential pile is, a bell three deviations away is not, nor one that is merely wide. One
+sample, which has no spread, counts as one a hundredth of the range wide, and no spread as less than a thousandth."""
 
 End = Literal["lower", "upper"]
 
@@ -68,7 +69,7 @@ class Ranks:
 def end_piled_at(parameter: Parameter, mean: float, sd: float | None) -> End | None:
     """Which end of its public range a parameter's samples are piled up at; `sd` is None of one sample."""
     width = parameter.upper - parameter.lower
-    spread = SINGLE_WIDTHS * width if sd is None else sd
+    spread = SINGLE_WIDTHS * width if sd is None else max(sd, LEAST_WIDTHS * width)
     near = min(NEAR_SPREADS * spread, NEAR_WIDTHS * width)
     if mean - parameter.lower <= near:
         return "lower"

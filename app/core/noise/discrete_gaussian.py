@@ -54,6 +54,24 @@ def largest_rho(epsilon: float, delta: float) -> float:
     return low
 
 
+def release_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ of one release at (ε, δ): by the law of the noise, `scaled_up` until that is certified, or by the best
+    Rényi order where that allows more. Raises InvalidMechanism where no noise is enough."""
+    own = largest_gaussian_rho(epsilon, delta)
+    try:
+        return max(own, largest_rho(epsilon, delta))
+    except InvalidMechanism:
+        if own > 0:
+            return own
+        raise
+
+
+def scaled_up(scale: float) -> int:
+    """A power of two by which to multiply whole numbers so that their noise is at least `SCALE_MIN` steps wide: the same
+    measurement on a finer lattice, at the same ρ."""
+    return 1 << max(0, math.ceil(math.log2(SCALE_MIN / scale)))
+
+
 def noise_scale(sensitivity: float, rho: float) -> float:
     """s with Δ²/(2s²) ≤ ρ, rounded up."""
     return sensitivity / math.sqrt(2 * rho) * ROUNDING

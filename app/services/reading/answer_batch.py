@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from app.core.decisions import View, view_asked
+from app.core.decisions import SAMPLES, View, view_asked
 from app.errors import CalibratedUnavailable, InvalidInput, InvalidQuery, MalformedBody, PosternError
 from app.services.principals import Reader
 from app.services.reading.answer_query import (
@@ -190,6 +190,8 @@ async def _open(
     stack: ExitStack, runtime: Runtime, reader: Reader, release_id: str, body: bytes, dry_run: bool, *, streamed: bool
 ) -> Batch:
     right = await reading_right(runtime, reader, release_id)
+    if not dry_run:
+        await open_view(runtime, release_id, right.samples, SAMPLES)  # what fails, fails before anything is sent
     queries, together = _read_batch(body, QUESTIONS_PER_STREAM_MAX if streamed else QUESTIONS_PER_BATCH_MAX)
     line = stack.enter_context(runtime.answers.line(reader.id))
     work_left = None if streamed else WORK_PER_BATCH_MAX

@@ -5,11 +5,10 @@ sentence for someone who is not a mathematician.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.decisions import CALIBRATED, SAMPLES, View
 from app.core.kinds import ReleaseModel, kind_of
 from app.core.kinds.kind import CardWords
 from app.core.kinds.plan_figures import finite
@@ -22,7 +21,6 @@ ERROR_SHOWN = 0.05
 INFLUENCE_SHOWN = 0.5
 RELATIVES_SHOWN = 2
 AGREEMENT_SHOWN = 0.75
-PARAMETERS_SHOWN = 3
 WEAK_EPSILON = 20.0
 """From here the card says that a pure ε alone protects nobody: a factor of half a billion."""
 NO_PURE = (
@@ -41,7 +39,6 @@ class CardFacts:
     budget_epsilon: float | None
     """What holds for all releases together: the cap, or more where that was lowered below what is spent."""
     cap_epsilon: float
-    views: Sequence[View] = (SAMPLES,)
 
     @property
     def words(self) -> CardWords:
@@ -256,32 +253,6 @@ def _collusion(facts: CardFacts) -> dict[str, Any]:
     return _line("collusion", facts.cost.samples, "exact", "none", text)
 
 
-def _range(facts: CardFacts) -> dict[str, Any]:
-    parameters = facts.model.parameters
-    ranges = [f"{each.name} from {each.lower:g} to {each.upper:g}" for each in parameters[:PARAMETERS_SHOWN]]
-    more = len(parameters) - len(ranges)
-    named = "; ".join(ranges) + (f"; and {more} more" if more else "")
-    text = (
-        f"Samples keep to a public range ({named}): it binds the sampler, for the sake of what a sample costs. If the truth lies "
-        "beyond it, samples pile up at its end and their answers say so (at_public_edge)."
-    )
-    if CALIBRATED in facts.views:
-        text += " The calibrated view keeps to the range of the prior alone."
-    value = [parameters[0].lower, parameters[0].upper] if len(parameters) == 1 else None
-    return _line("range", value, "exact", "declared before the data were seen", text)
-
-
-def _views(facts: CardFacts) -> dict[str, Any]:
-    text = "Answers come from the samples as they are: few, or drawn below temperature 1, they make intervals that do not fit."
-    if CALIBRATED in facts.views:
-        text = (
-            "Answers come in two views at no further cost to privacy: the samples as they are, and the calibrated posterior "
-            "given what was released, whose intervals hold the truth as often as they say."
-        )
-    assumption = "on average over the declared prior, for data that follow the model within their bounds"
-    return _line("views", [*facts.views], "exact", assumption, text)
-
-
 def _factor(epsilon: float) -> str:
     return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "larger than any number worth writing down"
 
@@ -300,6 +271,4 @@ LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
     _leakage_of_any,
     _collusion,
     _budget,
-    _range,
-    _views,
 )

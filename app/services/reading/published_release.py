@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.core.decisions import CALIBRATED, SAMPLES, SampleSet, View
 from app.core.kinds import ReleaseMechanism, kind_of
-from app.core.kinds.belief import Evidence
+from app.core.kinds.belief import Evidence, Whole
 from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import AccessRequired, IntegrityFailure
 from app.services.ledger.ledger_trust import require_servable
@@ -114,8 +114,7 @@ async def _load_calibrated(runtime: Runtime, release_id: str, samples: int) -> P
         async with runtime.database.read() as connection:
             measured = await sample_sets.get_measured(connection, release_id)
     seed = belief_seed(release_id, samples if measured is None else None)
-    evidence = Evidence(np.ascontiguousarray(drawn.samples.matrix), measured, seed)
-    return await compute(runtime, lambda: _believe(stored, evidence))
+    return await compute(runtime, lambda: _believe(stored, drawn.samples, measured, seed))
 
 
 def belief_seed(release_id: str, samples: int | None) -> bytes:
@@ -124,8 +123,9 @@ def belief_seed(release_id: str, samples: int | None) -> bytes:
     return hashlib.sha256("\0".join(name).encode()).digest()
 
 
-def _believe(stored: Stored, evidence: Evidence) -> PublishedRelease:
+def _believe(stored: Stored, drawn: SampleSet, measured: Whole | None, seed: bytes) -> PublishedRelease:
     release = stored.release
+    evidence = Evidence(np.ascontiguousarray(drawn.matrix), measured, seed)
     belief = stored.mechanism.belief(stored.public.model, release.n, release.unit_rows, evidence)
     public = replace(stored.public, parameters=belief.parameters, size=len(belief.points))
     return PublishedRelease(public, _hold(public, belief.points))
@@ -146,11 +146,12 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
         if release is None or dataset is None:
             raise IntegrityFailure("a right to a release that is not there")
         model = stored_model(release, dataset)
-        mechanism = stored_mechanism(release, model)
-        parameters, size = model.parameters, samples
-        if view == CALIBRATED:
-            kept = await is_evidence_kept(connection, release, model)
-            parameters, size = calibrated_parameters(release, model, kept=kept), mechanism.belief_points
+        kept = view != CALIBRATED or await is_evidence_kept(connection, release, model)
+    mechanism = stored_mechanism(release, model)
+    parameters, size = model.parameters, samples
+    if view == CALIBRATED:
+        parameters = await asyncio.to_thread(calibrated_parameters, release, model, kept=kept)
+        size = mechanism.belief_points
     public = PublicRelease(
         id=release_id,
         view=view,

@@ -14,6 +14,7 @@ from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
 from app.services.reading.moment_line import moment_line
+from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
@@ -67,9 +68,9 @@ def build_card(
         unit_rows=release.unit_rows,
         budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
-        views=views,
     )
-    lines = [*(line(facts) for line in LINES), moment_line(dataset)]
+    about_answers = [range_line(facts.model.parameters, views), views_line(views)]
+    lines = [*(line(facts) for line in LINES), *about_answers, moment_line(dataset)]
     card = {
         "release": release.id,
         "status": release.status,

@@ -127,11 +127,6 @@ def test_only_the_noisy_sum_reaches_the_samples() -> None:
     assert seen == [0, 390, 400, 0]  # clamped to what one row a person can give
 
 
-def test_people_with_several_rows_are_refused() -> None:
-    with pytest.raises(InvalidMechanism, match="one row a person"):
-        Laplace(1, 1.0).cost(build("poisson"), 10, 2)
-
-
 @pytest.mark.parametrize(
     "spec", [{}, {"samples": 3}, {"epsilon": 1}, {"samples": 0, "epsilon": 1}, {"samples": 1.5, "epsilon": 1},
              {"samples": 3, "epsilon": math.nan}, {"samples": 3, "epsilon": 0}, {"samples": 3, "epsilon": -1},

@@ -6,9 +6,12 @@ P = 1/v₀ the prior's precision and I = n·μ'²/σ² the information of n reco
 
     baps      (P + τ²I)/(P + τI)²  +  1/(P + τI)/N        the tempered posterior's centre shrinks more; N draws of it
     laplace   1/(P + J)  +  1/(P + J)/N,   J = (nμ')²/(nσ² + w)     w the variance of the noise beside the data's own nσ²
+    gaussian  the same
 
 `map` has no such form and is simulated (`map_simulation.py`). The share γ = 2⁻²⁴ that the sampler keeps for every point is
 left out: a draw in sixteen million would otherwise decide the figure for a hundred million people.
+
+That is about the samples as they are. What calibrated answers will show is `calibrated_sd` (`calibrated_accuracy.py`).
 """
 
 import math
@@ -18,12 +21,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.one_parameter.calibrated_accuracy import (
+    drawn_calibrated_sd,
+    noise_calibrated_sd,
+    noise_variance,
+    point_calibrated_sd,
+)
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Mechanism
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
+from app.core.kinds.one_parameter.mechanisms.gaussian import Gaussian
 from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
 from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, score_error, score_errors
-from app.core.noise.discrete_laplace import noise_scale
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -37,41 +46,43 @@ class Accuracy:
 
     `posterior_sd` is the spread the samples show, `sampling_sd` what drawing only N of them adds to the error of their
     mean, and `total_sd` that error. `limit_sd` is what `total_sd` falls to when more samples cost nothing; where samples are
-    paid for, or there is only one, it is `total_sd` itself.
+    paid for, or there is only one, it is `total_sd` itself. `calibrated_sd` is the expected sd of the calibrated posterior.
     """
 
     posterior_sd: float
     sampling_sd: float
     total_sd: float
     limit_sd: float
+    calibrated_sd: float
 
 
 def expected_accuracy(model: Model, mechanism: Mechanism, people: int, unit_rows: int = 1) -> Accuracy:
     """People are taken to bring one row each. Raises NumericalFailure for a mechanism without a known error."""
     if isinstance(mechanism, MapPoint):
         return _point_accuracy(model, mechanism, people, unit_rows)
-    prior = _prior_moments(model)
-    if isinstance(mechanism, Laplace):
-        noise = noise_variance(model, mechanism.epsilon)
-        information = (people * prior.slope) ** 2 / (people * prior.variance + noise)
-        spread = float((1 / (prior.precision + information)).mean())
-        sampling = spread / mechanism.samples
-        return Accuracy(math.sqrt(spread), math.sqrt(sampling), math.sqrt(spread + sampling), math.sqrt(spread))
+    if isinstance(mechanism, Laplace | Gaussian):
+        return _noise_accuracy(model, mechanism, people, unit_rows)
     if not isinstance(mechanism, Baps):
         raise NumericalFailure(f"the error of a {mechanism.kind} release is not known")
+    prior = _prior_moments(model)
     power, information = mechanism.temperature, people * prior.slope**2 / prior.variance
     shown = prior.precision + power * information
     centre = float(((prior.precision + power**2 * information) / shown**2).mean())
     spread = float((1 / shown).mean())
     sampling = spread / mechanism.samples
     total = math.sqrt(centre + sampling)
-    return Accuracy(math.sqrt(spread), math.sqrt(sampling), total, total)
+    calibrated = drawn_calibrated_sd(model, mechanism, people, unit_rows)
+    return Accuracy(math.sqrt(spread), math.sqrt(sampling), total, total, calibrated)
 
 
-def noise_variance(model: Model, epsilon: float) -> float:
-    """Of `laplace` noise, in units of T: 2q/(1−q)² lattice steps squared, q = e^{−1/b}."""
-    rate = 1 / noise_scale(model.statistic.steps, epsilon)
-    return 2 * math.exp(-rate) / math.expm1(-rate) ** 2 * model.statistic.step**2
+def _noise_accuracy(model: Model, mechanism: Laplace | Gaussian, people: int, unit_rows: int) -> Accuracy:
+    prior, step = _prior_moments(model), model.statistic.step
+    noise = float(noise_variance(model, mechanism, unit_rows).mean()) * step**2
+    information = (people * prior.slope) ** 2 / (people * prior.variance + noise)
+    spread = float((1 / (prior.precision + information)).mean())
+    sampling = spread / mechanism.samples
+    calibrated = noise_calibrated_sd(model, mechanism, people, unit_rows)
+    return Accuracy(math.sqrt(spread), math.sqrt(sampling), math.sqrt(spread + sampling), math.sqrt(spread), calibrated)
 
 
 def _point_accuracy(model: Model, point: MapPoint, people: int, unit_rows: int) -> Accuracy:
@@ -80,7 +91,8 @@ def _point_accuracy(model: Model, point: MapPoint, people: int, unit_rows: int) 
         chosen = min(errors, key=lambda each: each.total_sd)
     else:
         chosen = score_error(point.score, model, point.epsilon, people, unit_rows, point.law)
-    return Accuracy(chosen.drawing_sd, chosen.drawing_sd, chosen.total_sd, chosen.total_sd)
+    calibrated = point_calibrated_sd(model, chosen.total_sd)
+    return Accuracy(chosen.drawing_sd, chosen.drawing_sd, chosen.total_sd, chosen.total_sd, calibrated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,30 @@
 """Which mechanism is more accurate at the same cost, and why: what `auto` chooses by. Public numbers only.
 
-Compared is the root mean squared error of the mean answer (`accuracy.py`). Samples of `laplace` are free, so where their
-number is left open its error without any sampling error counts, `limit_sd`: no default number of ours may decide. Where the
-caller fixes the number, both draw that many and `total_sd` counts. A `map` point has no spread to ask about, so it is ranked
-for callers who want one sample; others are shown it, last.
+Compared is what calibrated answers will show, the expected sd of the calibrated posterior (`calibrated_accuracy.py`). Free
+samples do not change it, and for drawn ones N and τ are one setting: at the same ε many cool samples tell more than a few warm
+ones (`drawn_settings.py`). A `map` point is ranked for callers who want one sample; others are shown it, last.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.one_parameter.accuracy import Accuracy, expected_accuracy
 from app.core.kinds.one_parameter.calibration import largest_noise_epsilon, largest_point_epsilon, largest_temperature
+from app.core.kinds.one_parameter.drawn_settings import best_drawn
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Mechanism
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
+from app.core.kinds.one_parameter.mechanisms.gaussian import Gaussian
 from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
 from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint
-from app.core.privacy.release_cost import SAMPLES_MAX, ReleaseCost
-from app.core.privacy.targets import Target, largest_samples
+from app.core.privacy.release_cost import EPSILON_MAX, SAMPLES_MAX, ReleaseCost
+from app.core.privacy.targets import Target
 from app.errors import InvalidMechanism
 
 FREE_SAMPLES = 1_000
 """Drawn by `laplace` if the caller does not say how many. They add 1/1000 to the variance, which no comparison counts."""
+
+COOL = "Drawn samples (baps) are many and cool where their number is open: at the same cost they tell more than a few warm ones"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +49,36 @@ class Comparison:
 
     def error(self, rated: Alternative) -> float:
         """The figure that ranks."""
-        return rated.accuracy.limit_sd if self.samples is None else rated.accuracy.total_sd
+        return rated.accuracy.calibrated_sd
 
     def rated(self, mechanism: Mechanism) -> Alternative:
         cost = mechanism.cost(self.model, self.people, self.unit_rows)
         return Alternative(mechanism, cost, expected_accuracy(self.model, mechanism, self.people, self.unit_rows))
 
     def baps(self) -> Alternative:
-        """With `samples` fixed, cooled until they fit; without, as many as fit of the posterior itself.
-
-        Cooler samples come cheaper by the dozen and their mean would err less still, but they would overstate the
-        uncertainty, about which a sample set is asked too: so what is left open is their number.
-        """
+        """With `samples` fixed, cooled until they fit; without, as many and as cool as tell most."""
         if self.samples is not None:
             return self.rated(Baps(self.samples, self._temperature(self.samples)))
-        cost = Baps(1).cost(self.model, self.people, self.unit_rows)
-        if self.target.fits(replace(cost, samples=1)):
-            return self.rated(Baps(min(largest_samples(cost, self.target), self.samples_max)))
-        return self.rated(Baps(1, self._temperature(1)))
+        setting = self.model, self.people, self.unit_rows
+        return self.rated(best_drawn(*setting, self.target, self.samples_max))
 
     def laplace(self) -> Alternative:
-        """One row a person only, which its cost says."""
-        drawn = min(FREE_SAMPLES, self.samples_max) if self.samples is None else self.samples
-        epsilon = largest_noise_epsilon(self.model, self.people, self.unit_rows, drawn, self.target)
-        return self.rated(Laplace(drawn, epsilon))
+        epsilon = largest_noise_epsilon(self.model, self.people, self.unit_rows, self._free, self.target)
+        return self.rated(Laplace(self._free, epsilon))
+
+    def gaussian(self) -> Alternative:
+        """Only where there is a δ, which its settings say."""
+        return self.rated(Gaussian(self._free, min(self.target.epsilon, EPSILON_MAX), self.target.delta))
 
     def point(self) -> Alternative:
         """With the better score named, each at the ε that its own cost allows."""
         setting = self.model, self.people, self.unit_rows
         points = [MapPoint(largest_point_epsilon(*setting, score, self.target), score) for score in SCORES]
         return min(map(self.rated, points), key=lambda rated: rated.accuracy.total_sd)
+
+    @property
+    def _free(self) -> int:
+        return min(FREE_SAMPLES, self.samples_max) if self.samples is None else self.samples
 
     def _temperature(self, samples: int) -> float:
         return largest_temperature(self.model, self.people, self.unit_rows, samples, self.target)
@@ -88,7 +91,7 @@ def alternatives(asked: Comparison) -> list[Alternative]:
     """
     found: list[Alternative] = []
     refusal: InvalidMechanism | None = None
-    for fitting in (asked.baps, asked.laplace, asked.point):
+    for fitting in (asked.baps, asked.laplace, asked.gaussian, asked.point):
         try:
             found.append(fitting())
         except InvalidMechanism as refused:
@@ -104,7 +107,7 @@ def serves(asked: Comparison, rated: Alternative) -> bool:
 
 
 def reason(asked: Comparison, best: Alternative, others: list[Alternative]) -> str:
-    """Why the first of several is ahead. A point that is not ranked is mentioned on its own, where it errs less."""
+    """Why the first of several is ahead."""
     ranked = [each for each in others if not _is_point(each) or asked.samples == 1]
     kind = best.mechanism.kind
     if not ranked:
@@ -113,18 +116,14 @@ def reason(asked: Comparison, best: Alternative, others: list[Alternative]) -> s
         ratio = asked.error(ranked[0]) / asked.error(best)
         smaller = f"{ratio:.3g} times smaller" if ratio >= 1.005 else f"{100 * (ratio - 1):.2g} % smaller"
         text = f"{kind}: expected error {smaller} than with {ranked[0].mechanism.kind}; {_why(asked, best, ranked[0])}"
-    for each in others:
-        if each not in ranked and asked.error(each) < asked.error(best):
-            text += (
-                f". A single point (map) would err {asked.error(best) / asked.error(each):.3g} times less, but it has "
-            )
-            text += "no spread to ask about: it is chosen where one sample is asked for"
     return text
 
 
 def _why(asked: Comparison, best: Alternative, next_best: Alternative) -> str:
     match best.mechanism.kind:
-        case "laplace":
+        case "laplace" | "gaussian" if next_best.mechanism.kind in ("laplace", "gaussian"):
+            return f"at this δ its noise is narrower; samples of either are free. {COOL if asked.samples is None else ''}".strip()
+        case "laplace" | "gaussian":
             free = "" if asked.samples else "; its own samples are free, so their number is left out of the comparison"
             return f"noise on one sum costs less accuracy than {_drawing(next_best.mechanism)} does{free}"
         case "baps":

@@ -1,15 +1,18 @@
 """The posterior given a *noisy* sum: the noise is integrated out, so intervals are as wide as they should be.
 
-    p(t̃|θ) = Σ_t p(t|θ)·DL_b(t̃ − t),   DL_b discrete Laplace of scale b in lattice steps
+    p(t̃|θ) = Σ_t p(t|θ)·noise(t̃ − t),   p(t|θ) the law of the clipped and rounded sum, noise in lattice steps
 
 Exact sums where the statistic has few values; otherwise quadrature over nodes that follow both the law of the sum and
-the noise, linear in the logarithm between nodes (exact for the exponential tails of both).
+the noise, linear in the logarithm between nodes (exact for the exponential tails of both). The work is the same whatever was
+measured.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.grids.natural_model import NaturalModel
+from app.core.kinds.one_parameter.beliefs.measurements import NoisySum
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw, row_law
 
 Array = NDArray[np.float64]
 
@@ -21,15 +24,13 @@ _NOISE_NODES = np.concatenate([-np.geomspace(60.0, 0.02, 80), [0.0], np.geomspac
 _CHUNK = 4_096
 
 
-def noisy_log_likelihood(model: NaturalModel, theta: Array, records: int, noisy: int, scale: float) -> Array:
-    """log p(t̃|θ) up to a constant, at every θ; `noisy` and `scale` in lattice steps."""
+def noisy_log_likelihood(model: NaturalModel, theta: Array, records: int, measured: NoisySum) -> Array:
+    """log p(t̃|θ) up to a constant, at every θ."""
     values = records * model.statistic.steps + 1
+    law, phi = row_law(model), np.array([model.spacing.forward(value) for value in theta.tolist()])
     if model.sums.discrete and values * len(theta) <= EXACT_WORK_MAX:
-        return _exact(model, theta, records, noisy, scale)
-    parts = [
-        _quadrature(model, theta[start : start + _CHUNK], records, noisy, scale)
-        for start in range(0, len(theta), _CHUNK)
-    ]
+        return _exact(law, phi, records, measured)
+    parts = [_quadrature(law, phi[start : start + _CHUNK], records, measured) for start in range(0, len(phi), _CHUNK)]
     return np.concatenate(parts)
 
 
@@ -41,29 +42,25 @@ def likelihood_seconds(model: NaturalModel, points: int, records: int) -> float:
     return points * _NODES_S
 
 
-def _exact(model: NaturalModel, theta: Array, records: int, noisy: int, scale: float) -> Array:
-    t = np.arange(records * model.statistic.steps + 1, dtype=np.float64)
-    total = records * model.statistic.lower + model.statistic.step * t
-    noise = -np.abs(noisy - t) / scale
+def _exact(law: RowLaw, phi: Array, records: int, measured: NoisySum) -> Array:
+    t = np.arange(records * law.model.statistic.steps + 1, dtype=np.float64)
+    noise = measured.log_likelihood(t, records)
     rows = max(1, 2_000_000 // len(t))
     found = [
-        np.logaddexp.reduce(model.sums.log_density(total, theta[i : i + rows, None], records) + noise, axis=1)
-        for i in range(0, len(theta), rows)
+        np.logaddexp.reduce(law.log_sum(t, phi[i : i + rows], records) + noise, axis=1)
+        for i in range(0, len(phi), rows)
     ]
     return np.concatenate(found)
 
 
-def _quadrature(model: NaturalModel, theta: Array, records: int, noisy: int, scale: float) -> Array:
-    step, lower = model.statistic.step, model.statistic.lower
-    mean = (model.sums.mean(theta, records) - records * lower) / step
-    sd = model.sums.sd(theta, records) / step
+def _quadrature(law: RowLaw, phi: Array, records: int, measured: NoisySum) -> Array:
+    mean, variance, _ = law.moments(phi, records)
+    around = (measured.noisy + measured.scale * _NOISE_NODES) / measured.scale_up
     nodes = np.concatenate(
-        [mean[:, None] + sd[:, None] * _LAW_NODES, np.broadcast_to(noisy + scale * _NOISE_NODES, (len(theta), 161))],
-        axis=1,
+        [mean[:, None] + np.sqrt(variance)[:, None] * _LAW_NODES, np.broadcast_to(around, (len(phi), 161))], axis=1
     )
     nodes = np.sort(nodes, axis=1)
-    law = model.sums.log_density(records * lower + step * nodes, theta[:, None], records)
-    height = law - np.abs(noisy - nodes) / scale
+    height = law.log_sum(nodes, phi, records) + measured.log_likelihood(nodes, records)
     widths = np.diff(nodes, axis=1)
     pieces = _log_piece(height[:, :-1], height[:, 1:]) + np.log(np.maximum(widths, 1e-300))
     return np.asarray(np.logaddexp.reduce(pieces, axis=1))

@@ -9,7 +9,7 @@ from app.core.kinds.one_parameter.accuracy import expected_accuracy
 from app.core.kinds.one_parameter.calibration import largest_temperature, smallest_trim
 from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint, Mechanism
+from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint, Mechanism
 from app.core.kinds.one_parameter.plan_curves import plan_curves
 from app.core.kinds.one_parameter.plan_figures import (
     accuracy_json,
@@ -30,6 +30,7 @@ from app.core.kinds.plan_figures import (
     written_mechanism,
 )
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
+from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.core.privacy.targets import Target, largest_samples
 from app.errors import InvalidMechanism, NumericalFailure
 
@@ -116,8 +117,10 @@ def _compared(asked: Comparison, mechanism: Mechanism) -> list[Alternative]:
     found = []
     if not isinstance(mechanism, Baps) and asked.target.fits(Baps(1).cost(asked.model, asked.people, asked.unit_rows)):
         found.append(asked.baps())
-    if not isinstance(mechanism, Laplace) and asked.unit_rows == 1:
+    if not isinstance(mechanism, Laplace):
         found.append(asked.laplace())
+    if not isinstance(mechanism, Gaussian) and DELTA_MIN <= asked.target.delta <= DELTA_MAX:
+        found.append(asked.gaussian())
     if not isinstance(mechanism, MapPoint):
         found.append(asked.point())
     return found

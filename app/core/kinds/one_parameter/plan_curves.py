@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.one_parameter.accuracy import expected_accuracy
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint, Mechanism
+from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint, Mechanism
 from app.core.privacy import ORDERS, conversion_offset
 from app.core.privacy.release_cost import SAMPLES_MAX, ReleaseCost
 
@@ -72,7 +72,7 @@ def _with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
     """A point with the score that is better at that ε."""
     if isinstance(mechanism, MapPoint):
         return MapPoint(epsilon, "auto")
-    return replace(mechanism, epsilon=epsilon) if isinstance(mechanism, Laplace) else mechanism
+    return replace(mechanism, epsilon=epsilon) if isinstance(mechanism, Laplace | Gaussian) else mechanism
 
 
 class _Lines:

@@ -23,6 +23,7 @@ def accuracy_json(rated: Alternative) -> dict[str, Any]:
         "sampling_sd": accuracy.sampling_sd,
         "total_sd": accuracy.total_sd,
         "limit_sd": accuracy.limit_sd,
+        "calibrated_sd": accuracy.calibrated_sd,
         "measure": MEASURE,
         "method": SIMULATED if isinstance(rated.mechanism, MapPoint) else LARGE_SAMPLE,
     }

@@ -74,7 +74,7 @@ def _binomial(law: SumLaw, theta: Array) -> Moments:
 def _summed(model: NaturalModel, theta: Array) -> Moments:
     """Over every point j of the lattice: P(j) = F((j+½) steps) − F((j−½) steps), all beyond the ends counted there."""
     request, law = model.statistic, model.sums
-    j = np.arange(request.steps + 1)
+    j = np.arange(request.steps + 1, dtype=np.float64)
     half = 0.0 if law.discrete else 0.5
     ends = request.lower + request.step * (j[:-1] + half)
     below = statistic_at_most(law, theta[:, None], ends[None, :])
@@ -157,7 +157,7 @@ def _falling(law: SumLaw, theta: Array, bound: Array, power: int) -> Array:
 
 
 def log_three_moments(totals: Array, mean: Array, variance: Array, third: Array) -> Array:
-    """(rows of moments, totals): the log density of a shifted gamma law with these moments, Pearson's third kind.
+    """The log density of a shifted gamma law with these moments, Pearson's third kind; a row of totals for each of them.
 
     Exact for sums of gammas and of normals; for others what is left out is of the order of one over the number of rows.
     """
@@ -170,7 +170,7 @@ def log_three_moments(totals: Array, mean: Array, variance: Array, third: Array)
     constant = np.where(
         shape > 1e6, -0.5 * math.log(2 * math.pi), (shape - 0.5) * np.log(shape) - shape - gammaln(shape)
     )
-    z = np.sign(skew)[:, None] * (totals[None, :] - mean[:, None]) / sd[:, None]
+    z = np.sign(skew)[:, None] * (totals - mean[:, None]) / sd[:, None]
     root = np.sqrt(shape)[:, None]
     inside = z > -root
     ratio = np.where(inside, z / root, 0.0)

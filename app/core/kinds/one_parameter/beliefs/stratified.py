@@ -5,9 +5,10 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.belief import POINTS
+
 Array = NDArray[np.float64]
 
-POINTS = 2_048
 _BYTES = 8
 
 

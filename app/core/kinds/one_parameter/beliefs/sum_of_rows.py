@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.grids.natural_model import NaturalModel
-from app.core.kinds.one_parameter.beliefs.clipped_row import ClippedRow, clipped_row, log_three_moments
+from app.core.kinds.one_parameter.beliefs.clipped_row import ClippedRow, Moments, clipped_row, log_three_moments
 from app.core.kinds.one_parameter.beliefs.untrimmed import Untrimmed, untrimmed
 from app.errors import CalibratedUnavailable
 
@@ -54,23 +54,36 @@ class RowLaw:
             )
 
     def log_sum(self, totals: Array, phi: Array, rows: int) -> Array:
-        """(φ, totals): the log probability that `rows` rows sum to so many steps."""
+        """(φ, totals): the log probability that `rows` rows sum to so many steps; totals may be others for every φ."""
         theta = self.prior.theta(phi)
         clipped = self.row.rounded | (rows * self.row.clipped(theta) > SELDOM)
-        found = np.empty((len(phi), len(totals)))
+        found = np.empty((len(phi), totals.shape[-1]))
         if not clipped.all():
-            found[~clipped] = self._family(totals, theta[~clipped], rows)
+            chosen = totals if totals.ndim == 1 else totals[~clipped]
+            found[~clipped] = self._family(chosen, theta[~clipped], rows)
         if clipped.any():
-            mean, variance, third = self.row.at(phi[clipped], theta[clipped])
-            spread = np.maximum(rows * variance, SPREAD_MIN**2)
-            found[clipped] = log_three_moments(totals, rows * mean, spread, rows * third)
+            chosen = totals if totals.ndim == 1 else totals[clipped]
+            mean, variance, third = self.moments(phi[clipped], rows)
+            found[clipped] = log_three_moments(chosen, mean, variance, third)
         return found
 
+    def moments(self, phi: Array, rows: int) -> Moments:
+        """Of the sum."""
+        mean, variance, third = self.row.at(phi, self.prior.theta(phi))
+        return rows * mean, np.maximum(rows * variance, SPREAD_MIN**2), rows * third
+
     def _family(self, totals: Array, theta: Array, rows: int) -> Array:
-        request = self.model.statistic
+        """One θ's law serves all at shared totals: the others differ by (η − η₀)·T − m·(A − A₀)."""
+        model, request = self.model, self.model.statistic
         values = rows * request.lower + request.step * totals
-        density = self.model.sums.log_density(values, theta[:, None], rows)
-        return density if self.model.sums.discrete else density + np.log(request.step)
+        if totals.ndim == 1:
+            middle = theta[len(theta) // 2]
+            eta, partition = (form.at(np.append(theta, middle)) for form in (model.eta, model.partition))
+            moved = np.outer(eta[:-1] - eta[-1], values) - rows * (partition[:-1] - partition[-1])[:, None]
+            density = model.sums.log_density(values, np.array(middle), rows) + moved
+        else:
+            density = model.sums.log_density(values, theta[:, None], rows)
+        return np.asarray(density if model.sums.discrete else density + np.log(request.step))
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,8 @@ from app.core.parameters import Parameter
 Array = NDArray[np.float64]
 
 LEFT_OUT = 1e-12
-"""What an unbounded prior has beyond either end of its public range."""
+"""What an unbounded prior has beyond either end of its public range; and how far a probability is held from 0 and 1, so that
+questions may divide by it and by what it leaves."""
 SMALLEST_RATE = 1e-100
 
 
@@ -53,11 +54,11 @@ def _range(model: NaturalModel) -> tuple[float, float]:
     prior, declared = model.prior, (model.parameter.lower, model.parameter.upper)
     match prior.kind:
         case "beta":
-            return 0.0, 1.0
+            return LEFT_OUT, 1 - LEFT_OUT
         case "uniform" if model.trim is not None:
-            return 0.0, 1.0
+            return LEFT_OUT, 1 - LEFT_OUT
         case "jeffreys" if model.spacing is ARCSINE:
-            return 0.0, 1.0
+            return LEFT_OUT, 1 - LEFT_OUT
         case "gamma" | "exponential":
             shape = prior.value("shape") if prior.kind == "gamma" else 1.0
             ends = special.gammaincinv(shape, LEFT_OUT), special.gammainccinv(shape, LEFT_OUT)

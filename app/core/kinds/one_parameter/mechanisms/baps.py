@@ -54,8 +54,8 @@ class Baps(BapsFields):
         return table_seconds(cost.grid_points, self.samples)
 
     def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
-        return calibrated_range(model, unit_rows)
+        return calibrated_range(model, people)
 
     def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
-        drawn = DrawnPoints(model, people * unit_rows, self.temperature, evidence.samples[:, 0])
+        drawn = DrawnPoints(model.grid(people * unit_rows, self.temperature), evidence.samples[:, 0])
         return calibrated_belief(model, people, unit_rows, drawn, evidence.seed)

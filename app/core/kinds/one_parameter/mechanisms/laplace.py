@@ -1,9 +1,14 @@
 """`laplace`: discrete Laplace noise on the exact integer statistic, once; then any number of free samples.
 
-The samples come from the noise-aware posterior on the public grid. They are post-processing of one noisy number, so
+The samples come from the noise-aware posterior on the public grid. They are post-processing of one noisy statistic, so
 the release is charged once whatever N, and an analyst once whatever prefix.
+
+With up to k rows a person, (2t − hm, m) gets noise of scales (b, b/h), h the steps of one row. A person with i rows who has
+j afterwards moves the first by at most (i + j)·h, the second by |i − j|: at most ((2k − e)·h, e) for a difference e, and
+((2k − e)·h)/b + e·h/b = 2kh/b whatever e. The curve is the largest of those of all e.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,25 +16,39 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.grids.integer_table import table_of, table_seconds
+from app.core.grids.integer_table import table_seconds
+from app.core.kinds.belief import Belief, Evidence, Whole
 from app.core.kinds.mechanism_fields import LaplaceFields
+from app.core.kinds.one_parameter.beliefs.measurements import Measurement
+from app.core.kinds.one_parameter.beliefs.posterior import calibrated_range
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.noise_aware import likelihood_seconds, noisy_log_likelihood
-from app.core.kinds.one_parameter.statistic import clamped
+from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
+    Scales,
+    belief_given,
+    grid_points,
+    inference_seconds,
+    measured_values,
+    measurement_of,
+    samples_given,
+)
 from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale, noise_seconds
-from app.core.privacy.cost import ZERO_COST
+from app.core.parameters import Parameter
+from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
-from app.errors import InvalidMechanism
+
+_FACTORS = (1, 1)
+_DIFFERENCES = 64
+_ROUNDING = 1 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace(LaplaceFields):
-    """Pure ε-DP in the statistic; neighbours replace one person's single row."""
+    """Pure ε-DP in the statistic; neighbours replace one person's rows."""
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
-        steps = _sensitivity(model, unit_rows)
-        once = discrete_laplace_cost(steps, noise_scale(steps, chargeable(self.epsilon)))
+        steps, scales = model.statistic.steps, self.scales(model, unit_rows)
+        once = discrete_laplace_cost(steps, scales[0]) if unit_rows == 1 else rows_cost(steps, unit_rows, scales)
         return ReleaseCost(
             per_sample=ZERO_COST,
             once=once,
@@ -37,8 +56,29 @@ class Laplace(LaplaceFields):
             kl_sup=once.curve[0],
             papers_pure=once.pure,
             method="exact: discrete Laplace",
-            grid_points=_grid_points(model, people),
+            grid_points=grid_points(model, people * unit_rows),
         )
+
+    def scales(self, model: Model, unit_rows: int) -> Scales:
+        """Of the noise on the sum and, where people may have several rows, on their number."""
+        steps, epsilon = model.statistic.steps, chargeable(self.epsilon)
+        if unit_rows == 1:
+            return (noise_scale(steps, epsilon),)
+        scale = noise_scale(2 * unit_rows * steps, epsilon) * _ROUNDING
+        return scale, scale / steps * _ROUNDING
+
+    def measure(
+        self, model: Model, people: int, unit_rows: int, statistic: ExactStatistic, noise: AddNoise = add_noise
+    ) -> Whole:
+        """`noise` is OpenDP's but in tests."""
+        values, scales = measured_values(model, people, unit_rows, statistic, _FACTORS), self.scales(model, unit_rows)
+        return np.concatenate([noise(values[i : i + 1], scale) for i, scale in enumerate(scales)])
+
+    def infer(
+        self, model: Model, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes]
+    ) -> NDArray[np.float64]:
+        measurement = self._measurement(model, unit_rows, measured)
+        return samples_given(model, people, unit_rows, measurement, self.samples, random_bytes)
 
     def draw(
         self,
@@ -49,35 +89,33 @@ class Laplace(LaplaceFields):
         random_bytes: Callable[[int], bytes],
         noise: AddNoise = add_noise,
     ) -> NDArray[np.float64]:
-        """(samples, 1). `noise` is OpenDP's but in tests."""
-        steps = _sensitivity(model, unit_rows)
-        scale = noise_scale(steps, chargeable(self.epsilon))
-        exact = clamped(model, people, unit_rows, statistic).total
-        noisy = int(noise(np.array([exact], dtype=np.int64), scale)[0])
-        return self.from_noisy(model, people, noisy, scale, random_bytes)
-
-    def from_noisy(
-        self, model: Model, people: int, noisy: int, scale: float, random_bytes: Callable[[int], bytes]
-    ) -> NDArray[np.float64]:
-        """Post-processing of the noisy sum."""
-        grid = model.grid(people, 1.0)
-        log_w = grid.log_prior + noisy_log_likelihood(model, grid.theta, people, noisy, scale)
-        table = table_of(np.exp(log_w - log_w.max()))
-        return grid.theta[table.draw(self.samples, random_bytes)][:, None]
+        measured = self.measure(model, people, unit_rows, statistic, noise)
+        return self.infer(model, people, unit_rows, measured, random_bytes)
 
     def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
-        likelihood = likelihood_seconds(model, cost.grid_points, people)
-        return table_seconds(cost.grid_points, self.samples) + noise_seconds(1) + likelihood
+        inference = inference_seconds(model, cost.grid_points, people, unit_rows)
+        return table_seconds(cost.grid_points, self.samples) + noise_seconds(2) + inference
+
+    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model, people)
+
+    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        return belief_given(
+            model, people, unit_rows, evidence, lambda measured: self._measurement(model, unit_rows, measured)
+        )
+
+    def _measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement:
+        return measurement_of(model, measured, self.scales(model, unit_rows), _FACTORS, gaussian=False)
 
 
-@lru_cache(maxsize=256)
-def _grid_points(model: Model, people: int) -> int:
-    """Finding the noise for a target asks for the cost of many ε, all on one grid."""
-    return model.grid(people, 1.0).size
-
-
-def _sensitivity(model: Model, unit_rows: int) -> int:
-    if unit_rows != 1:
-        raise InvalidMechanism("mechanism.kind", "baps: laplace needs one row a person")
-    low, high = model.statistic_range
-    return high - low
+@lru_cache(maxsize=1_024)
+def rows_cost(steps: int, unit_rows: int, scales: Scales) -> Cost:
+    """The largest over all differences e; beyond 64 of them bounded group by group, costs rising with every shift."""
+    every = max(1, math.ceil(unit_rows / _DIFFERENCES))
+    found = []
+    for first in range(0, unit_rows, every):
+        last = min(first + every, unit_rows) - 1
+        moved = discrete_laplace_cost((2 * unit_rows - first) * steps, scales[0])
+        found.append(moved.plus(discrete_laplace_cost(last, scales[1])) if last else moved)
+    curve = np.max([each.curve for each in found], axis=0)
+    return Cost(max(each.pure for each in found), tuple(curve.tolist()))

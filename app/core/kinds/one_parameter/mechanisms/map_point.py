@@ -34,11 +34,15 @@ from app.core.grids.integer_table import (
     table_seconds,
 )
 from app.core.grids.public_grid import PublicGrid, directions
+from app.core.kinds.belief import Belief, Evidence
 from app.core.kinds.mechanism_fields import AUTO_SCORE, CURRENT_LAW, SCORES, MapFields, Score
+from app.core.kinds.one_parameter.beliefs.measurements import DrawnPoints, Measurement, ScoredPoint
+from app.core.kinds.one_parameter.beliefs.posterior import calibrated_belief, calibrated_range
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.map_cost import scored_cost, tempered_cost
 from app.core.kinds.one_parameter.map_simulation import PointError, log_density_error, probability_error
 from app.core.kinds.one_parameter.statistic import clamped
+from app.core.parameters import Parameter
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, point_change, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
@@ -96,6 +100,21 @@ class MapPoint(MapFields):
         scores = np.array([weight / total for weight in weights])
         gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
         return grid.theta, mixed_table(gain * (scores - scores.max()))
+
+    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model, people)
+
+    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        """A point is one draw of its table, as the draws of `baps` are of theirs."""
+        point, drawn = float(evidence.samples[0, 0]), evidence.samples[:1, 0]
+        measurement: Measurement
+        if self.settled(model, people, unit_rows).score == "log_density":
+            power = likelihood_power(model, self.epsilon, people, unit_rows)
+            measurement = DrawnPoints(model.grid(people * unit_rows, power), drawn)
+        else:
+            gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
+            measurement = ScoredPoint(model.grid(people * unit_rows, 1.0), gain, point)
+        return calibrated_belief(model, people, unit_rows, measurement, evidence.seed)
 
 
 def score_errors(

@@ -1,0 +1,120 @@
+"""Nodes of (sum, rows) with what was released beside each: what p(R|θ) is added up over.
+
+Sums are visited a quarter of an sd of p(t|θ) apart, nearer where p(R|t) bends or the law narrows down to an end, and never
+nearer than the lattice: each node stands for the whole numbers around it. Where people may have several rows each, their
+number m has a prior of its own, flat from one row a person to the most: a slice for each of a few m, close where they count.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.one_parameter.beliefs.likelihood_table import CUT, LikelihoodTable, likelihood_table
+from app.core.kinds.one_parameter.beliefs.measurements import Measurement
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw
+from app.errors import CalibratedUnavailable
+
+Array = NDArray[np.float64]
+
+NODE_SDS = 0.25
+REACH_SDS = 12.0
+NODES_MAX = 2**20
+ROW_NODES = 17
+_ROW_NODES_FEW = 7
+_ROW_TURNS = 8
+_TOGETHER = 48
+_GRADED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """For one number of rows: log(p(R|t)·how many pairs (t, m) a node stands for), and the nodes' depths."""
+
+    rows: int
+    totals: Array
+    log_weight: Array
+    depth: Array
+
+    def phi_ends(self, law: RowLaw) -> tuple[float, float]:
+        """Where θ may be for any of these sums."""
+        ends = np.array([self.depth[0] - REACH_SDS, self.depth[-1] + REACH_SDS]) / math.sqrt(self.rows)
+        rising = law.phi[0] < law.phi[-1]
+        outer = (law.prior.first, law.prior.last) if rising else (law.prior.last, law.prior.first)
+        phi = np.interp(ends, law.depth, law.phi, left=outer[0], right=outer[1])
+        return float(phi.min()), float(phi.max())
+
+    def log_evidence(self, law: RowLaw, phi: Array) -> Array:
+        """log Σ_t p(t|θ)·p(R|t) at every φ; sums out of reach of a group of φ are left out."""
+        order = 1 if law.phi[0] < law.phi[-1] else -1
+        depth = math.sqrt(self.rows) * np.interp(phi, law.phi[::order], law.depth[::order])
+        found = np.empty(len(phi))
+        for start in range(0, len(phi), _TOGETHER):
+            near = depth[start : start + _TOGETHER]
+            first = max(0, int(np.searchsorted(self.depth, near.min() - REACH_SDS)) - 1)
+            last = int(np.searchsorted(self.depth, near.max() + REACH_SDS)) + 1
+            inside = slice(min(first, max(len(self.totals) - 2, 0)), max(last, 2))
+            exponent = law.log_sum(self.totals[inside], phi[start : start + _TOGETHER], self.rows)
+            exponent = exponent + self.log_weight[inside]
+            top = exponent.max(axis=1)
+            safe = np.where(np.isfinite(top), top, 0.0)
+            with np.errstate(divide="ignore"):
+                found[start : start + _TOGETHER] = safe + np.log(np.exp(exponent - safe[:, None]).sum(axis=1))
+        return found
+
+
+def sum_slices(law: RowLaw, measurement: Measurement, people: int, unit_rows: int) -> list[Slice]:
+    """Raises CalibratedUnavailable."""
+    law.check(people)
+    least, most = measurement.rows_within(people, people * unit_rows)
+    rows = _even(least, most, _ROW_NODES_FEW)
+    tables = [likelihood_table(law, measurement, each) for each in rows]
+    for _ in range(_ROW_TURNS):
+        scores = np.array([table.score for table in tables])
+        near = np.flatnonzero(scores > scores.max() - CUT)
+        low, high = rows[max(near[0] - 1, 0)], rows[min(near[-1] + 1, len(rows) - 1)]
+        if high - low + 1 <= len(rows) or (len(near) > len(rows) // 3 and len(rows) == ROW_NODES):
+            break
+        rows = _even(low, high, ROW_NODES)
+        tables = [likelihood_table(law, measurement, each) for each in rows]
+    best = max(table.score for table in tables)
+    shares = _stands_for(rows)
+    kept = [(m, table, share) for m, table, share in zip(rows, tables, shares, strict=True) if table.score > best - CUT]
+    return [_slice(law, table, m, share) for m, table, share in kept]
+
+
+def log_evidence(law: RowLaw, slices: Sequence[Slice], phi: Array) -> Array:
+    return np.asarray(np.logaddexp.reduce([each.log_evidence(law, phi) for each in slices], axis=0))
+
+
+def _slice(law: RowLaw, table: LikelihoodTable, rows: int, share: float) -> Slice:
+    mean, depth = rows * law.mean, math.sqrt(rows) * law.depth
+    ends = np.interp(table.totals[[0, -1]], mean, depth)
+    count = math.ceil((ends[1] - ends[0]) / NODE_SDS) + 1
+    if count > NODES_MAX:
+        raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
+    even = np.interp(np.linspace(ends[0], ends[1], count), depth, mean)
+    largest = rows * law.model.statistic.steps
+    graded = np.geomspace(1, max(largest, 2), _GRADED)
+    wanted = np.concatenate([even, table.totals, graded, largest - graded])
+    totals = np.unique(np.rint(wanted.clip(table.totals[0], table.totals[-1])))
+    edges = np.floor((totals[:-1] + totals[1:]) / 2)
+    stands_for = np.diff(np.concatenate([[totals[0] - 1], edges, [totals[-1]]]))
+    log_weight = table.at(totals) + np.log(stands_for) + math.log(share)
+    return Slice(rows, totals, log_weight, np.interp(totals, mean, depth))
+
+
+def _even(low: int, high: int, count: int) -> list[int]:
+    return sorted({round(value) for value in np.linspace(low, high, count).tolist()})
+
+
+def _stands_for(rows: Sequence[int]) -> list[float]:
+    """How many numbers of rows each of these stands for: half the way to its neighbours."""
+    if len(rows) == 1:
+        return [1.0]
+    gaps = np.diff(np.array(rows, dtype=np.float64))
+    whole = gaps.max() == 1
+    ends = (gaps[0] + 1) / 2 if not whole else 1.0, (gaps[-1] + 1) / 2 if not whole else 1.0
+    return [float(ends[0]), *((gaps[:-1] + gaps[1:]) / 2).tolist(), float(ends[1])]

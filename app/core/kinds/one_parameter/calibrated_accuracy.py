@@ -1,0 +1,125 @@
+"""How wide the calibrated posterior will be on average over the prior: what `auto` compares mechanisms by. No data.
+
+Whatever is published measures the sum t of n rows with some variance w of its own, so that with P the prior's precision, μ and
+σ² the mean and variance of a row as it is summed,
+
+    sd(θ|R)² ≈ 1/(P + J),   J = (n·dμ/dθ)²/(n·σ² + w)
+
+    laplace, gaussian   w the variance of the noise; with several rows a person of t − μ·m, the number m being noisy too
+    baps                w = 1/(N·ψ″), ψ″ the variance of τη under the table at t: N draws measure t like Gaussian noise
+    map                 the same with N = 1; by `probability`, 1/(P + 1/its simulated squared error)
+
+Beyond the trim the table tells little more than the side: there P is the precision of the prior on that side alone.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import row_law
+from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.mechanisms.baps import Baps
+from app.core.kinds.one_parameter.mechanisms.gaussian import Gaussian
+from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
+from app.core.privacy.windows import posterior_windows, window_width
+
+Array = NDArray[np.float64]
+
+LEVELS = 65
+
+
+@dataclass(frozen=True, slots=True)
+class _Truths:
+    """At quantiles of the untrimmed prior: θ, and of one row in lattice steps its mean, variance and dμ/dθ."""
+
+    theta: Array
+    mean: Array
+    variance: Array
+    slope: Array
+    precision: Array
+    """The prior's; beyond the trim that of the part beyond."""
+
+
+def noise_calibrated_sd(model: Model, mechanism: Laplace | Gaussian, people: int, unit_rows: int) -> float:
+    truths = _truths(model)
+    return _mean_sd(truths, people, noise_variance(model, mechanism, unit_rows))
+
+
+def drawn_calibrated_sd(model: Model, baps: Baps, people: int, unit_rows: int) -> float:
+    truths = _truths(model)
+    bend = _table_bends(model, people, unit_rows, baps.temperature)
+    with np.errstate(divide="ignore"):
+        return _mean_sd(truths, people, 1 / (baps.samples * bend), beyond=True)
+
+
+def point_calibrated_sd(model: Model, error: float) -> float:
+    """Of a point whose root mean squared error is known."""
+    return float(np.mean(1 / np.sqrt(_truths(model).precision.min() + error**-2)))
+
+
+def noise_variance(model: Model, mechanism: Laplace | Gaussian, unit_rows: int) -> Array:
+    """What is added to the sum in lattice steps squared, at every truth."""
+    if isinstance(mechanism, Laplace):
+        variances = [_laplace_variance(scale) for scale in mechanism.scales(model, unit_rows)]
+    else:
+        scales, factors = mechanism.scales(model, unit_rows)
+        variances = [(scale / factor) ** 2 for scale, factor in zip(scales, factors, strict=True)]
+    mean = _truths(model).mean
+    if unit_rows == 1:
+        return np.full_like(mean, variances[0])
+    return (variances[0] + (model.statistic.steps - 2 * mean) ** 2 * variances[1]) / 4
+
+
+def _laplace_variance(scale: float) -> float:
+    """2q/(1−q)², q = e^{−1/b}."""
+    return 2 * math.exp(-1 / scale) / math.expm1(-1 / scale) ** 2
+
+
+def _mean_sd(truths: _Truths, people: int, noise: Array, *, beyond: bool = False) -> float:
+    precision = truths.precision if beyond else np.full_like(noise, truths.precision.min())
+    information = (people * truths.slope) ** 2 / (people * truths.variance + noise)
+    return float(np.mean(1 / np.sqrt(precision + information)))
+
+
+@lru_cache(maxsize=512)
+def _table_bends(model: Model, people: int, unit_rows: int, temperature: float) -> Array:
+    """ψ″ at the expected sum of every truth, people having one row each."""
+    grid = model.grid(people * unit_rows, temperature)
+    totals = people * _truths(model).mean
+    rows = np.full(len(totals), float(people))
+    windows = posterior_windows(grid, totals, rows, window_width(grid, totals, rows))
+    mass, x = np.exp(windows.log_p), temperature * grid.eta[windows.columns]
+    x = x - (mass * x).sum(axis=1, keepdims=True)
+    return np.asarray((mass * x**2).sum(axis=1))
+
+
+@lru_cache(maxsize=256)
+def _truths(model: Model) -> _Truths:
+    law = row_law(model)
+    order = np.argsort(law.phi)
+    phi = law.phi[order]
+    weight = np.exp(law.log_weight[order] - law.log_weight.max())
+    weight /= weight.sum()
+    theta = law.prior.theta(phi)
+    levels = (np.arange(LEVELS) + 0.5) / LEVELS
+    chosen = np.interp(levels, np.cumsum(weight) - weight / 2, phi)
+    step = (phi[-1] - phi[0]) * 1e-5
+    low, high = chosen - step, chosen + step
+    means = [law.row.at(each, law.prior.theta(each))[0] for each in (low, high)]
+    slope = np.abs(means[1] - means[0]) / np.maximum(law.prior.theta(high) - law.prior.theta(low), 1e-300)
+    mean, variance, _ = law.row.at(chosen, law.prior.theta(chosen))
+    truth = law.prior.theta(chosen)
+    precision = np.full(LEVELS, _precision(theta, weight))
+    for side in (theta < model.parameter.lower, theta > model.parameter.upper):
+        if weight[side].sum() > 0:
+            beyond = (truth >= theta[side].min()) & (truth <= theta[side].max())
+            precision[beyond] = np.maximum(precision[beyond], _precision(theta[side], weight[side]))
+    return _Truths(truth, mean, np.maximum(variance, 1e-12), slope, precision)
+
+
+def _precision(theta: Array, weight: Array) -> float:
+    mean = float(weight @ theta) / float(weight.sum())
+    return float(weight.sum()) / max(float(weight @ (theta - mean) ** 2), 1e-300)

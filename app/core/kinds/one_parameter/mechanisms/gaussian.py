@@ -1,0 +1,116 @@
+"""`gaussian`: discrete Gaussian noise on the exact integer statistic, once; then any number of free samples.
+
+One row a person: a shift by h steps costs D_α = α·h²/(2σ²). Up to k rows: (2t − hm, m) gets noise of sds (σ, σ/(√3·h)). A person
+with i rows who has j afterwards moves the first by at most (i + j)·h and the second by |i − j|, so that
+
+    ρ = h²/(2σ²)·((i + j)² + 3·(i − j)²) ≤ h²/(2σ²)·4k²,   reached by i = j = k: the number of rows is free.
+
+Whole numbers are multiplied by a public power of two before noise is added, as large as it takes for the noise to be at least
+256 steps wide: from there its own law is certified (`privacy/gaussian.py`).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.core.grids.integer_table import table_seconds
+from app.core.kinds.belief import Belief, Evidence, Whole
+from app.core.kinds.mechanism_fields import GaussianFields
+from app.core.kinds.one_parameter.beliefs.measurements import Measurement
+from app.core.kinds.one_parameter.beliefs.posterior import calibrated_range
+from app.core.kinds.one_parameter.families import Model
+from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
+    Factors,
+    Scales,
+    belief_given,
+    grid_points,
+    inference_seconds,
+    measured_values,
+    measurement_of,
+    samples_given,
+)
+from app.core.noise.discrete_gaussian import (
+    ROUNDING,
+    AddNoise,
+    add_noise,
+    noise_scale,
+    release_rho,
+    scaled_up,
+    zcdp_cost,
+)
+from app.core.parameters import Parameter
+from app.core.privacy.cost import ZERO_COST
+from app.core.privacy.gaussian import SCALE_MIN
+from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics.sums import ExactStatistic
+
+NOISE_S = 500e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(GaussianFields):
+    """(ε, δ) of one noisy statistic, whatever N; neighbours replace one person's rows."""
+
+    def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
+        rho = release_rho(self.epsilon, self.delta)
+        return ReleaseCost(
+            per_sample=ZERO_COST,
+            once=zcdp_cost(rho, smallest_scale=SCALE_MIN),
+            samples=self.samples,
+            kl_sup=rho,
+            papers_pure=math.inf,
+            method="exact: discrete Gaussian",
+            grid_points=grid_points(model, people * unit_rows),
+        )
+
+    def scales(self, model: Model, unit_rows: int) -> tuple[Scales, Factors]:
+        """Of the noise, on numbers multiplied by the factors; at least `SCALE_MIN` each."""
+        steps, rho = model.statistic.steps, release_rho(self.epsilon, self.delta)
+        sds = [noise_scale(steps if unit_rows == 1 else 2 * unit_rows * steps, rho)]
+        if unit_rows > 1:
+            sds.append(sds[0] / (math.sqrt(3) * steps) * ROUNDING)
+        factors = [scaled_up(sd) for sd in sds]
+        return tuple(sd * factor for sd, factor in zip(sds, factors, strict=True)), tuple(factors)
+
+    def measure(
+        self, model: Model, people: int, unit_rows: int, statistic: ExactStatistic, noise: AddNoise = add_noise
+    ) -> Whole:
+        """`noise` is OpenDP's but in tests."""
+        scales, factors = self.scales(model, unit_rows)
+        return noise(measured_values(model, people, unit_rows, statistic, factors), np.array(scales))
+
+    def infer(
+        self, model: Model, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes]
+    ) -> NDArray[np.float64]:
+        measurement = self._measurement(model, unit_rows, measured)
+        return samples_given(model, people, unit_rows, measurement, self.samples, random_bytes)
+
+    def draw(
+        self,
+        model: Model,
+        people: int,
+        unit_rows: int,
+        statistic: ExactStatistic,
+        random_bytes: Callable[[int], bytes],
+        noise: AddNoise = add_noise,
+    ) -> NDArray[np.float64]:
+        measured = self.measure(model, people, unit_rows, statistic, noise)
+        return self.infer(model, people, unit_rows, measured, random_bytes)
+
+    def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
+        inference = inference_seconds(model, cost.grid_points, people, unit_rows)
+        return 0.02 + table_seconds(cost.grid_points, self.samples) + 2 * NOISE_S + inference
+
+    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model, people)
+
+    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        return belief_given(
+            model, people, unit_rows, evidence, lambda measured: self._measurement(model, unit_rows, measured)
+        )
+
+    def _measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement:
+        return measurement_of(model, measured, *self.scales(model, unit_rows), gaussian=True)

@@ -1,0 +1,38 @@
+"""What the guarantee card says about answers rather than privacy: the public range of samples, and the views of the release."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.core.decisions import CALIBRATED, View
+from app.core.parameters import Parameter
+
+PARAMETERS_SHOWN = 3
+_BOUND = (
+    "Samples keep to a public range ({ranges}): it binds the sampler, for the sake of what a sample costs. If the truth lies "
+    "beyond it, samples pile up at its end and their answers say so (at_public_edge)."
+)
+_UNBOUND = " The calibrated view keeps to the range of the prior alone."
+_SAMPLES = (
+    "Answers come from the samples as they are: few, or drawn below temperature 1, they make intervals that do not fit."
+)
+_BOTH = (
+    "Answers come in two views at no further cost to privacy: the samples as they are, and the calibrated posterior given what "
+    "was released, whose intervals hold the truth as often as they say."
+)
+_ON_AVERAGE = "on average over the declared prior, for data that follow the model within their bounds"
+
+
+def range_line(parameters: Sequence[Parameter], views: Sequence[View]) -> dict[str, Any]:
+    ranges = [f"{each.name} from {each.lower:g} to {each.upper:g}" for each in parameters[:PARAMETERS_SHOWN]]
+    more = len(parameters) - len(ranges)
+    text = _BOUND.format(ranges="; ".join([*ranges, f"and {more} more"] if more else ranges))
+    value = [parameters[0].lower, parameters[0].upper] if len(parameters) == 1 else None
+    return _line("range", value, "declared before the data were seen", text + (_UNBOUND if CALIBRATED in views else ""))
+
+
+def views_line(views: Sequence[View]) -> dict[str, Any]:
+    return _line("views", [*views], _ON_AVERAGE, _BOTH if CALIBRATED in views else _SAMPLES)
+
+
+def _line(name: str, value: Any, assumption: str, text: str) -> dict[str, Any]:
+    return {"name": name, "value": value, "basis": "exact", "assumption": assumption, "text": text}
