@@ -17,8 +17,10 @@ from app.core.kinds.regression.beliefs.precision_belief import SumBelief
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.combinations import prediction
 from app.core.kinds.regression.mechanisms import PerturbedStatistics, RegressionBaps
+from app.core.kinds.regression.mechanisms.perturbed_statistics import perturbation_of
+from app.core.noise.discrete_gaussian import seeded_noise
 from app.core.schema import parse_columns
-from app.core.statistics.moments import moments_of
+from app.core.statistics.moments import ExactMoments, moments_of
 from app.errors import CalibratedUnavailable
 from tests.core.regression.belief_coverage import (
     NUMBER,
@@ -208,14 +210,18 @@ def test_intervals_of_beliefs_hold_the_truth_as_often_as_they_say(name: str, dat
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("name", list(CASES))
 def test_every_cell_covers_within_two_and_a_half_hundredths(name: str, epsilon: float, people: int) -> None:
-    """Pooled over parameters, and over derived numbers, of 2,000 datasets: sds are at most .0067 at .9 and .0112 at .5."""
     case = CASES[name]()
-    found = ranks(case, people, epsilon, 2_000, 6, points_of(name))
+    found = ranks(case, people, epsilon, 800, 6, points_of(name))
     parameters = len(case.model.parameters)
+    check_pooled(found[:, :parameters], points_of(name))
+    check_pooled(found[:, parameters:], points_of(name))
+
+
+def check_pooled(found: np.ndarray, points: int) -> None:
+    """Within .025, or four errors where these are more, clustered by dataset: false alarm 6·10⁻⁵ each."""
     for level in (0.9, 0.5):
-        inside = held(found, level, points_of(name))
-        assert abs(inside[:, :parameters].mean() - level) < 0.025
-        assert abs(inside[:, parameters:].mean() - level) < 0.025
+        each = held(found, level, points).mean(axis=1)
+        assert abs(each.mean() - level) < max(0.025, 4 * each.std() / math.sqrt(len(each))), (level, each.mean())
 
 
 @pytest.mark.deep
@@ -228,6 +234,20 @@ def test_beliefs_from_drawn_means_cover_even_where_the_ball_binds(
     radius: float, people: int, samples: int, temperature: float
 ) -> None:
     """As above; at radius .3 a third of the prior's means lie beyond the ball."""
-    for level in (0.9, 0.5):
-        inside = held(drawn_ranks(mean_case(radius), people, samples, temperature, 1_500, 9), level)
-        assert abs(inside.mean() - level) < 0.025
+    check_pooled(drawn_ranks(mean_case(radius), people, samples, temperature, 800, 9), 39)
+
+
+@pytest.mark.slow
+def test_noise_that_nobody_declared_is_found_with_any_number_of_rows() -> None:
+    """4·10⁷ rows, and 400 with little noise: as narrow as with the noise declared, within a factor of two."""
+    for times, epsilon in ((100_000, 1.0), (1, 100.0)):
+        known, unknown = (wage_model(noise_sd=sd) for sd in (3.0, None))
+        few = moments_of(known.statistic, wage_rows(400, 2))
+        many = ExactMoments(few.products * times, few.cross * times, few.square * times, few.sums * times, 400 * times)
+        spreads = []
+        for model in (known, unknown):
+            perturbation = perturbation_of(model, 400 * times, 1)
+            scale = PerturbedStatistics(1, epsilon, 1e-6).scale(perturbation, 1)
+            seen = seeded_noise(np.random.default_rng(3))(perturbation.values(many), scale * perturbation.ratios)
+            spreads.append(perturbation.believed(seen, scale, 60, SeededStream(b"rows")).std(axis=0))
+        assert (np.abs(np.log(spreads[1] / spreads[0])) < math.log(2)).all()

@@ -84,7 +84,9 @@ def sum_slices(law: RowLaw, measurement: Measurement, people: int, unit_rows: in
         tables = [likelihood_table(law, measurement, each) for each in rows]
     best = max(table.score for table in tables)
     shares = _stands_for(rows)
-    kept = [(m, table, share) for m, table, share in zip(rows, tables, shares, strict=True) if table.score >= best - CUT]
+    kept = [
+        (m, table, share) for m, table, share in zip(rows, tables, shares, strict=True) if table.score >= best - CUT
+    ]
     return [_slice(law, table, m, share) for m, table, share in kept]
 
 

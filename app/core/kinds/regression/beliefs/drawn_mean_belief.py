@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 ROUNDS = 200
 NEAR = 1e-10
 HALVINGS = 60
-BURN_IN = 40
+BURN_IN = 20
 CHAINS, THIN = 256, 6
 WIDER = 1.25
 

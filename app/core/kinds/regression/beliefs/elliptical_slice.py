@@ -32,6 +32,14 @@ class SliceChains:
         """After whatever L depends on beside the state has changed."""
         self.levels = self._log_factor(self.states, np.arange(len(self.states)))
 
+    def propose(self, tried: Array, log_volume: Array) -> None:
+        """A Metropolis step to points made by a move whose reverse is as likely; `log_volume` is the log of its Jacobian."""
+        found = self._log_factor(tried, np.arange(len(tried)))
+        gaussian = ((self.states - self._centre) ** 2 - (tried - self._centre) ** 2) / (2 * self._sds**2)
+        gain = found - self.levels + gaussian.sum(axis=1) + log_volume
+        taken = np.log(self._stream.uniforms(len(tried))) < gain
+        self.states[taken], self.levels[taken] = tried[taken], found[taken]
+
     def step(self) -> None:
         count, stream = len(self.states), self._stream
         centred = self.states - self._centre

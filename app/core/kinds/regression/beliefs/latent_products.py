@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.model import LinearModel
 
 Array = NDArray[np.float64]
@@ -22,8 +23,8 @@ WIDER = 1.5
 """The Gaussian's sds over those of p(A): tails are then the Gaussian's, not the target's."""
 CERTAIN = 1e-9
 """An eigenvalue below this share of the cap counts as none."""
-START_SHARE = 0.05
-HALVINGS = 40
+START_SHARE = 0.1
+STRIDES = (0.02, 0.6)
 
 
 class LatentProducts:
@@ -38,6 +39,7 @@ class LatentProducts:
         self.place = self._places(rows_public, people * one**2)
         self.count = int(self.place.max()) + 1
         self._typical = self._independent(self.cap)
+        self._entries = tuple(np.array([np.argwhere(self.place == k)[0] for k in range(self.count)]).T.reshape(2, -1))
         self._measure(noisy, variance)
 
     def _places(self, rows_public: bool, rows: float) -> NDArray[np.int64]:
@@ -101,6 +103,18 @@ class LatentProducts:
         known = np.concatenate([free, np.zeros((len(free), 1))], axis=1)
         return np.asarray(known[:, self.place] + self._constant)
 
+    def rescaled(self, free: Array, stream: SeededStream) -> tuple[Array, Array]:
+        """(products with every number's feature made a little longer or shorter, the log of that move's Jacobian).
+
+        A → DAD keeps A possible, which single entries moved by as much would not. Strides are of all sizes.
+        """
+        first = int(self._model.intercept)
+        numbers = np.array([False] * first + [c.kind == "number" for c in self._model.coordinates])
+        strides = np.exp(np.log(STRIDES[0]) + stream.uniforms(len(free)) * np.log(STRIDES[1] / STRIDES[0]))
+        log_scale = stream.normals(len(free), self._d) * numbers * strides[:, None]
+        i, j = self._entries
+        return free * np.exp(log_scale[:, i] + log_scale[:, j]), (log_scale[:, i] + log_scale[:, j]).sum(axis=1)
+
     def log_prior(self, free: Array, matrices: Array, values: Array) -> Array:
         """log p(A) less the log of the Gaussian put in its place; `values` are eigenvalues, ascending."""
         diagonal = np.diagonal(matrices, axis1=1, axis2=2)
@@ -109,16 +123,34 @@ class LatentProducts:
         put = -0.5 * (((free - self.prior_mean) / self.prior_sds) ** 2).sum(axis=1)
         return np.where(possible, own - put, -np.inf)
 
-    def start(self) -> Array:
-        """As near to the centre as is possible with room to spare, on the line from independent features."""
-        base = self.prior_mean
-        floor = START_SHARE * float(np.linalg.eigvalsh(self.matrices(base[None, :])[0])[0])
-        low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            matrix = self.matrices((base + middle * (self.centre - base))[None, :])[0]
-            inside = float(np.linalg.eigvalsh(matrix)[0]) >= floor and float(np.diag(matrix).max()) <= self.cap * (
-                1 + 1e-12
-            )
-            low, high = (middle, high) if inside else (low, middle)
-        return np.asarray(base + low * (self.centre - base))
+    def starts(self, chains: int, stream: SeededStream) -> Array:
+        """(chains, free numbers): products of d + 1 made-up records each, and a tenth of independent features.
+
+        About as wide as p(A) and possible, whatever is public: chains need not find their way out of one place.
+        """
+        first, records = int(self._model.intercept), self._d + 1
+        features = [np.ones((chains, records))] * first
+        levels: dict[str, Array] = {}
+        for c in self._model.coordinates:
+            uniforms = stream.uniforms(chains * records).reshape(chains, records)
+            if c.kind == "level":
+                shown = levels.setdefault(c.column, uniforms * len(dict(self._model.levels)[c.column]))
+                place = dict(self._model.levels)[c.column].index(str(c.level))
+                features.append((np.floor(shown) == place).astype(np.float64))
+            elif c.kind == "binary":
+                features.append(np.where(uniforms < stream.uniforms(chains)[:, None], 1.0, -1.0))
+            else:
+                drawn = stream.normals(chains, records)
+                square = stream.uniforms(chains) / (drawn**2).mean(axis=1)
+                features.append(drawn * np.sqrt(square)[:, None])
+        z = np.stack(features, axis=2)
+        rows = np.diag(self._constant).max() or self.cap * 0.9
+        matrices = (1 - START_SHARE) * rows * np.einsum("nri,nrj->nij", z, z) / records + START_SHARE * self._typical
+        free = np.zeros((chains, self.count))
+        for i, j in zip(*np.triu_indices(self._d), strict=True):
+            if self.place[i, j] >= 0:
+                free[:, self.place[i, j]] = matrices[:, i, j]
+        possible = np.isfinite(
+            self.log_prior(free, self.matrices(free), np.asarray(np.linalg.eigvalsh(self.matrices(free))))
+        )
+        return np.where(possible[:, None], free, self.prior_mean)

@@ -26,7 +26,8 @@ from app.core.kinds.regression.model import SD_LEAST
 
 Array = NDArray[np.float64]
 
-BURN_IN = 80
+SETTLING = 40
+BURN_IN = 100
 CHAINS, THIN = 256, 15
 WIDE = 10
 CHAINS_WIDE, THIN_WIDE = 64, 4
@@ -71,14 +72,32 @@ class WeightChains:
         d = len(targets.cross)
         unknown = targets.sd is None
         self._log_sd = np.full(chains, np.mean(LOG_SD_ENDS) if targets.sd is None else np.log(targets.sd))
-        start = np.repeat(np.concatenate([products.start(), np.zeros(d * unknown)])[None, :], chains, axis=0)
+        start = np.concatenate([products.starts(chains, stream), np.zeros((chains, d * unknown))], axis=1)
         centre = np.concatenate([products.centre, np.zeros(d * unknown)])
         sds = np.concatenate([products.sds, np.ones(d * unknown)])
+        self._settling = unknown
         self._slices = SliceChains(centre, sds, start, self._log_factor, stream)
+        if unknown:
+            self._settle()
+
+    def _settle(self) -> None:
+        """A without what Σỹ² says, then σ by it: to where chains belong, which both at once would not let them reach."""
+        for _ in range(SETTLING):
+            self._slices.step()
+            self._slices.states[:, self._products.count :] = self._stream.normals(
+                len(self._log_sd), len(self._targets.cross)
+            )
+            self._move_sd()
+            self._slices.refresh()
+        self._settling = False
+        self._slices.refresh()
 
     def move(self, steps: int) -> None:
         for _ in range(steps):
             self._slices.step()
+            free, log_volume = self._products.rescaled(self._free(self._slices.states), self._stream)
+            rest = self._slices.states[:, self._products.count :]
+            self._slices.propose(np.concatenate([free, rest], axis=1), log_volume)
             if self._targets.sd is None:
                 self._move_sd()
                 self._slices.refresh()
@@ -109,7 +128,7 @@ class WeightChains:
         a = np.maximum(spectrum.values, 0.0)
         spread = a**2 / self._targets.precision + self._noise(a, log_sd)
         found = found - 0.5 * (np.log(spread) + spectrum.cross**2 / spread).sum(axis=1)
-        if self._targets.sd is None:
+        if self._targets.sd is None and not self._settling:
             eta = spectrum.coordinates(states[:, self._products.count :])
             found = found + self._log_square(spectrum, self._weight_coordinates(spectrum, eta, log_sd), log_sd)
         return np.asarray(found)
@@ -170,7 +189,7 @@ class WeightChains:
 
 
 def believed_weights(products: LatentProducts, targets: NoisyTargets, points: int, stream: SeededStream) -> Array:
-    """(points, d). Chains start from one place; after BURN_IN steps, and THIN between visits, nothing of that is left."""
+    """(points, d). Chains start all over the prior; BURN_IN steps lead to where the noisy moments want them."""
     wide = len(targets.cross) > WIDE
     chains = WeightChains(products, targets, min(points, CHAINS_WIDE if wide else CHAINS), stream)
     chains.move(BURN_IN)

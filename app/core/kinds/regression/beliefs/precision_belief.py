@@ -23,8 +23,6 @@ CHAINS_WIDE, THIN_WIDE = 64, 5
 """Beyond WIDE columns, where a step takes longer than all else."""
 WIDER = 2.0
 """The Gaussian's sds over the typical size of a sum of squares."""
-START_SHARE = 0.05
-HALVINGS = 40
 
 
 class SumBelief:
@@ -46,7 +44,7 @@ class SumBelief:
         """(points, d, d) matrices Ω."""
         wide = self._d > WIDE
         chains = min(points, CHAINS_WIDE if wide else CHAINS)
-        start = np.repeat(self._start()[None, :], chains, axis=0)
+        start = self._starts(chains, stream)
         moving = SliceChains(self._centre, self._spread, start, self._log_factor, stream)
         found: list[Array] = []
         while sum(map(len, found)) < points:
@@ -69,26 +67,25 @@ class SumBelief:
         put = -0.5 * (((entries - self._mean) / self._sds) ** 2).sum(axis=1)
         return np.where(values[:, 0] > 0, own - put, -np.inf)
 
-    def _start(self) -> Array:
-        """As near to the centre as is possible with room to spare, on the line from a typical sum."""
-        floor = START_SHARE * float(self._mean.max())
-        low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            tried = self._mean + middle * (self._centre - self._mean)
-            inside = float(np.linalg.eigvalsh(self._matrices(tried[None, :])[0])[0]) >= floor
-            low, high = (middle, high) if inside else (low, middle)
-        return np.asarray(self._mean + low * (self._centre - self._mean))
+    def _starts(self, chains: int, stream: SeededStream) -> Array:
+        """n·Ω⁻¹ with Ω of the prior: where the noise says little, chains are there already."""
+        scale = np.repeat((self._prior * np.eye(self._d))[None], chains, axis=0)
+        sums = self._people * np.linalg.inv(_wishart(self._model.degrees, scale, stream))
+        return np.asarray(sums[:, self._upper[0], self._upper[1]])
 
     def _omega(self, entries: Array, stream: SeededStream) -> Array:
-        """Bartlett: with Ψ + A = LLᵀ and T lower triangular of χ and normals, L⁻ᵀTTᵀL⁻¹."""
-        d, count = self._d, len(entries)
-        scale = self._prior * np.eye(d) + self._matrices(entries)
-        T = np.tril(stream.normals(count, d, d), -1)
-        degrees = np.repeat((self._model.degrees + self._people - np.arange(d))[None, :], count, axis=0)
-        T[:, np.arange(d), np.arange(d)] = np.sqrt(_chi_squares(degrees, stream))
-        half = np.linalg.solve(np.linalg.cholesky(scale).transpose(0, 2, 1), T)
-        return np.asarray(half @ half.transpose(0, 2, 1))
+        scale = self._prior * np.eye(self._d) + self._matrices(entries)
+        return _wishart(self._model.degrees + self._people, scale, stream)
+
+
+def _wishart(degrees: float, inverse_scale: Array, stream: SeededStream) -> Array:
+    """Bartlett, for (N, d, d): with inverse_scale = LLᵀ and T lower triangular of χ and normals, L⁻ᵀTTᵀL⁻¹."""
+    count, d = inverse_scale.shape[:2]
+    T = np.tril(stream.normals(count, d, d), -1)
+    each = np.repeat((degrees - np.arange(d))[None, :], count, axis=0)
+    T[:, np.arange(d), np.arange(d)] = np.sqrt(_chi_squares(each, stream))
+    half = np.linalg.solve(np.linalg.cholesky(inverse_scale).transpose(0, 2, 1), T)
+    return np.asarray(half @ half.transpose(0, 2, 1))
 
 
 def _chi_squares(degrees: Array, stream: SeededStream) -> Array:
