@@ -14,6 +14,7 @@ from app.core.privacy import ORDERS
 from app.core.privacy.gaussian import SCALE_MIN
 from app.core.statistics.sums import ExactStatistic
 from tests.core.families.family_cases import build
+from tests.deep import deep
 
 Array = NDArray[np.float64]
 
@@ -114,13 +115,13 @@ def test_what_is_measured_is_whole_and_held_to_what_the_charge_covers() -> None:
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential", "normal_mean"])
+@pytest.mark.parametrize("family", ["exponential", *map(deep, ["bernoulli", "poisson", "normal_mean"])])
 def test_samples_are_drawn_whatever_was_measured(family: str, kind: str) -> None:
     """They are paid for by then: few people, noise far beyond every sum, and a public range far from what was measured."""
     model = build(family)
     source = np.random.Generator(np.random.PCG64(1))
     mechanism = Laplace(20, 1.0) if kind == "laplace" else Gaussian(20, 1.0, 1e-6)
-    for people, unit_rows, far in product((3, 2_000), (1, 3), (-(10**12), 0, 10**12)):
+    for people, unit_rows, far in product((3, 200), (1, 3), (-(10**12), 0, 10**12)):
         measured = np.array([far, far // 2 + people][: 1 if unit_rows == 1 else 2])
         samples = mechanism.infer(model, people, unit_rows, measured, source.bytes)
         assert samples.shape == (20, 1)
