@@ -5,8 +5,9 @@ records is run. Counts s of the levels are drawn from the noise around what was 
 
     w(m)·m!/Π s_l! · B(α + s)/B(α),   m = Σ s,
 
-with w flat on m ≤ n (the number of rows of a configuration; that of a node without parents is n where n is public). The tables
-share no information, so intervals are a little wider than need be: they hold the truth at least as often as they say.
+with w flat on m ≤ n (the number of rows of a configuration; that of a node without parents is n where n is public). The flat
+w is no network's own law and the tables share no information: 90 % intervals held 86 to 92 % (40 datasets a setting, n = 100 to
+10,000, ε = 0.3 to 5; least at n = 100). Coverage is not promised here.
 """
 
 import numpy as np
