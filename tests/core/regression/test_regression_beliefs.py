@@ -250,7 +250,7 @@ def check_pooled(found: np.ndarray, points: int) -> None:
 def test_beliefs_from_drawn_means_cover_even_where_the_ball_binds(
     radius: float, people: int, samples: int, temperature: float
 ) -> None:
-    """As above; at radius .3 a third of the prior's means lie beyond the ball."""
+    """As above; at radius .3 a tenth of the prior's means lie beyond the ball."""
     check_pooled(drawn_ranks(mean_case(radius), people, samples, temperature, 800, 9), 39)
 
 
