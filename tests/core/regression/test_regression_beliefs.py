@@ -106,6 +106,23 @@ def test_integral_over_the_ball_is_that_of_a_noncentral_chi_square(d: int, curva
     assert (np.linalg.eigvalsh(moments.covariance[0]) > 0).all()
 
 
+@pytest.mark.parametrize(
+    ("curvature", "linear"),
+    [((784.0, 1516.0), (675.0, 441.0)), ((1.0, 900.0), (500.0, 30.0)), ((0.01, 40.0), (-3.0, 60.0))],
+)
+def test_integral_over_a_disc_is_that_in_polar_coordinates(
+    curvature: tuple[float, float], linear: tuple[float, float]
+) -> None:
+    """The first is where a parabola for a path would come too near to what is singular."""
+    nodes, weights = np.polynomial.legendre.leggauss(300)
+    radius, angle = np.meshgrid((nodes + 1) / 2, np.arange(1_000) * 2 * np.pi / 1_000)
+    u, v = radius * np.cos(angle), radius * np.sin(angle)
+    exponent = linear[0] * u + linear[1] * v - (curvature[0] * u**2 + curvature[1] * v**2) / 2 + np.log(radius)
+    top = exponent.max()
+    known = top + math.log(2 * math.pi * float((np.exp(exponent - top) @ (weights / 2)).mean()))
+    assert log_integral(np.array(curvature), np.array([linear]))[0] == pytest.approx(known, rel=1e-9)
+
+
 def test_draws_of_a_mean_far_from_the_sphere_are_weighed_as_gaussians() -> None:
     """ū ~ N(G·S, Λ⁻¹/N) and everything conjugate: means within six errors of 2,048 points, covariances within a tenth."""
     case, people, mechanism = mean_case(), 1_000, RegressionBaps(4, 0.5)
@@ -233,7 +250,7 @@ def check_pooled(found: np.ndarray, points: int) -> None:
 def test_beliefs_from_drawn_means_cover_even_where_the_ball_binds(
     radius: float, people: int, samples: int, temperature: float
 ) -> None:
-    """As above; at radius .3 a third of the prior's means lie beyond the ball."""
+    """As above; at radius .3 a tenth of the prior's means lie beyond the ball."""
     check_pooled(drawn_ranks(mean_case(radius), people, samples, temperature, 800, 9), 39)
 
 
