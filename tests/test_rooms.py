@@ -14,6 +14,8 @@ SHORT_WITH_REASON = {
     "app/core/kinds/one_parameter/statistic.py": "the same file names in every kind",
     "app/core/kinds/one_parameter/card.py": "the same file names in every kind",
     "app/core/kinds/networks/card.py": "the same file names in every kind",
+    "app/api/schemas/small_print.py": "shared by answers and summary rows, neither of which is about the other",
+    "app/core/decisions/view.py": "the names of the two views, used by every layer",
     "app/services/runtime/identifiers.py": "how things are named is an idea of its own, used by every noun",
 }
 KIND_KNOWN_WITH_REASON = {"app/cli/network.py": "`postern network` reads files of networks, which only that kind has"}

@@ -12,7 +12,7 @@ import pytest
 
 from app.core.kinds.mechanism_fields import SCORES, Score
 from app.core.kinds.one_parameter.families import FAMILIES
-from app.core.kinds.one_parameter.mechanisms import MECHANISMS, Laplace, MapPoint
+from app.core.kinds.one_parameter.mechanisms import MECHANISMS, Gaussian, Laplace, MapPoint
 from app.core.noise.discrete_laplace import noise_scale
 from app.core.privacy import ORDERS, Cost
 from app.core.privacy.release_cost import chargeable
@@ -69,7 +69,7 @@ def check(setting: Setting) -> None:
 
 
 def test_every_mechanism_is_compared_here() -> None:
-    assert set(MECHANISMS) == {"baps", "laplace", "map"}
+    assert set(MECHANISMS) == {"baps", "gaussian", "laplace", "map"}
 
 
 @pytest.mark.parametrize("setting", WORST, ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}")
@@ -165,3 +165,21 @@ def test_noise_is_charged_within_two_percent_of_its_own_law(family: str, epsilon
         exact.append((joint.max() + math.log(np.exp(joint - joint.max()).sum())) / (order - 1))
     found = Owed(steps / scale, np.array(exact), 0.0)
     compare(charged, found, MOST_NOISE)
+
+
+@pytest.mark.parametrize(("family", "epsilon"), [("bernoulli", 0.3), ("poisson", 1.0), ("exponential", 7.0)])
+def test_gaussian_noise_is_charged_within_two_percent_of_its_own_law(family: str, epsilon: float) -> None:
+    """Σ P^α·Q^{1−α} over the whole numbers, P ∝ e^{−z²/2s²} and Q moved by the largest change."""
+    model = build(family)
+    mechanism = Gaussian(10, epsilon, DELTA)
+    (scale,), (factor,) = mechanism.scales(model, 1)
+    moved = model.statistic.steps * factor
+    charged = mechanism.cost(model, 20, 1).total
+    assert charged.pure == math.inf
+    for order, told in zip(ORDERS, charged.curve, strict=True):
+        peak = -(order - 1) * moved
+        z = np.arange(math.floor(peak - 45 * scale), math.ceil(peak + 45 * scale) + 1, max(1, round(scale / 50)))
+        log_p, log_q = (-(((z - by) / scale) ** 2) / 2 for by in (0, moved))
+        norm = np.logaddexp.reduce(-(((z - peak) / scale) ** 2) / 2)
+        exact = (np.logaddexp.reduce(order * log_p - (order - 1) * log_q) - norm) / (order - 1)
+        assert 1 - 1e-9 <= told / exact <= MOST_NOISE, order

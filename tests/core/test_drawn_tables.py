@@ -14,7 +14,7 @@ from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peak_regions import Peaks, chernoff, tops_of
 from app.core.privacy.posterior_cost import capped_curve, point_change, posterior_draw_cost
-from app.core.privacy.unit_mesh import mesh_supremum
+from app.core.privacy.units.mesh import mesh_supremum
 from tests.core.families.drawn_tables import Owed, drawn_tables, owed, owed_by_tables
 from tests.core.families.family_cases import CASES, build, priors_of, with_steps
 from tests.core.families.neighbouring_pairs import reachable_pairs

@@ -11,10 +11,10 @@ from app.core.privacy.kernel import kernel_ceiling
 from app.core.privacy.mixed_orders import drawn_powers
 from app.core.privacy.mixed_pairs import log_drawn
 from app.core.privacy.posterior_cost import posterior_draw_cost
-from app.core.privacy.unit_cells import TOLERANCE, cell_supremum
-from app.core.privacy.unit_falls import largest_fall
-from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
-from app.core.privacy.unit_slope import steepest_unit_slope
+from app.core.privacy.units.cells import TOLERANCE, cell_supremum
+from app.core.privacy.units.falls import largest_fall
+from app.core.privacy.units.lattice import lattice_curve, lattice_powers
+from app.core.privacy.units.slope import steepest_unit_slope
 from tests.contracts.charge_cases import Setting
 from tests.core.families.drawn_tables import owed
 from tests.core.families.neighbouring_pairs import reachable_pairs

@@ -137,7 +137,7 @@ async def test_a_view_that_is_not_there_is_refused_with_the_reason(world: World)
         assert (await client.get(path, headers=world.boss.headers)).json()["views"] == ["samples"]
         refused = await client.post(f"{path}/query", json=mean | CALIBRATED, headers=world.boss.headers)
         assert (refused.status_code, refused.json()["code"]) == (409, "calibrated_unavailable")
-        assert "no calibrated posterior is known" in refused.json()["detail"]
+        assert "perturbed_statistics has" in refused.json()["detail"]
         for reading in ("summary", "density", "samples", "samples?format=csv"):
             query = f"{'&' if '?' in reading else '?'}view=calibrated&parameter={name}"
             got = await client.get(f"{path}/{reading}{query}", headers=world.boss.headers)

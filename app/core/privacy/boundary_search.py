@@ -100,7 +100,13 @@ class BoundarySearch:
         if good is not None and bad is not None:
             slopes = (self._true[bad] - self._true[good]) / (bad - good)
             return min(bad, good + self._way(self._true[good] + min(margin, MARGIN), slopes))
-        return self._boundary(self._error() + margin)
+        predicted = self._boundary(self._error() + margin)
+        lower = [x for x in self._true if good is not None and x < good]
+        if good is None or not lower:
+            return predicted
+        # Costs that hardly rise, as pure ones of mixed tables may, are predicted to rise much sooner.
+        slopes = (self._true[good] - self._true[max(lower)]) / (good - max(lower))
+        return max(predicted, min(self._high, good + self._way(self._true[good] + margin, slopes)))
 
     def _inside(self, good: float | None, bad: float | None, aim: float, margin: float, halve: bool) -> float:
         """The aim, moved off what is known already."""

@@ -5,7 +5,7 @@ Of an exact draw (`DrawCost.cost`) the smallest at each order (PRIVACY §2):
 and one of
   exact           every neighbouring pair visited (`enumeration.py`)
   certified       one row a person: a ceiling of Var(b) integrated along the path of every pair (`kernel.py`)
-  certified       several rows a person: such ceilings on a mesh of statistics, along every path (`unit_mesh.py`)
+  certified       several rows a person: such ceilings on a mesh of statistics, along every path (`units/mesh.py`)
   certified       otherwise: α/2 times a mean of sup Var(b) over statistics nearer and further from the reachable (`peaks.py`)
 
 Of the draw that is made (`DrawCost.drawn`), from the table mixed with γ of the uniform one: D_α is no larger, the pure cost ε
@@ -38,11 +38,11 @@ from app.core.privacy.mixed_orders import chorded, convex_envelope, drawn_powers
 from app.core.privacy.mixed_pairs import pair_supremum
 from app.core.privacy.mixed_slope import steepest_slope
 from app.core.privacy.peak_regions import Peaks, chernoff, tops_of, weighted_means
-from app.core.privacy.unit_cells import cell_supremum
-from app.core.privacy.unit_falls import largest_fall
-from app.core.privacy.unit_lattice import lattice_curve, lattice_powers
-from app.core.privacy.unit_mesh import MeshBounds, mesh_supremum
-from app.core.privacy.unit_slope import steepest_unit_slope
+from app.core.privacy.units.cells import cell_supremum
+from app.core.privacy.units.falls import largest_fall
+from app.core.privacy.units.lattice import lattice_curve, lattice_powers
+from app.core.privacy.units.mesh import MeshBounds, mesh_supremum
+from app.core.privacy.units.slope import steepest_unit_slope
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 

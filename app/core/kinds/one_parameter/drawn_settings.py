@@ -42,6 +42,8 @@ def _rated(
     offsets = np.array([conversion_offset(order, target.delta) if target.delta > 0 else np.inf for order in ORDERS])
     room = np.maximum(target.epsilon - np.append(offsets, 0.0), 0.0)
     for temperature in TEMPERATURES:
-        samples = int(min(float((room / predicted_curve(model, people, unit_rows, temperature)).max()), samples_max))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a predicted cost of nothing: as many as are allowed
+            fit = np.nanmax(room / predicted_curve(model, people, unit_rows, temperature))
+        samples = int(min(float(fit), samples_max))
         if samples >= 1:
             yield temperature, drawn_calibrated_sd(model, Baps(samples, temperature), people, unit_rows)

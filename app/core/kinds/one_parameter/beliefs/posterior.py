@@ -43,7 +43,7 @@ def calibrated_belief(
         raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
     edges, masses = calibrated_table(law, slices)
     phi = stratified_points(edges, masses, seed)
-    return Belief((law.prior.parameter,), law.prior.theta(phi)[:, None])
+    return Belief((law.prior.parameter,), law.prior.points(phi)[:, None])
 
 
 def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:

@@ -39,7 +39,9 @@ class Slice:
 
     @property
     def gap(self) -> float:
-        """Between nodes, on average, in sds of the sum: a law narrower than that falls through."""
+        """Between nodes, on average, in sds of the sum: a law narrower than that falls through. None where no sum is left out."""
+        if self.totals[-1] - self.totals[0] < len(self.totals):
+            return 0.0
         return float(self.depth[-1] - self.depth[0]) / len(self.depth)
 
     def phi_ends(self, law: RowLaw) -> tuple[float, float]:

@@ -16,23 +16,36 @@ from app.core.parameters import Parameter
 Array = NDArray[np.float64]
 
 LEFT_OUT = 1e-12
-"""What an unbounded prior has beyond either end of its public range; and how far a probability is held from 0 and 1, so that
-questions may divide by it and by what it leaves."""
+"""What an unbounded prior has beyond either end of its public range."""
+HELD = 1e-12
+"""How far a probability is held from 0 and 1, so that questions may divide by it and by what it leaves."""
 SMALLEST_RATE = 1e-100
 
 
 @dataclass(frozen=True, slots=True)
 class Untrimmed:
-    """`parameter` has the public range; φ runs from `first` to `last` inside it, short of where densities are infinite."""
+    """`lower` … `upper` is the prior's range, `parameter` the public one; φ runs from `first` to `last`, short of where densities
+    are infinite."""
 
     model: NaturalModel
-    parameter: Parameter
+    lower: float
+    upper: float
     first: float
     last: float
 
+    @property
+    def parameter(self) -> Parameter:
+        held = HELD if (self.lower, self.upper) == (0.0, 1.0) else 0.0
+        return Parameter(self.model.parameter.name, self.lower + held, self.upper - held)
+
     def theta(self, phi: Array) -> Array:
-        inside: Array = self.model.spacing.inverse(phi).clip(self.parameter.lower, self.parameter.upper)
+        inside: Array = self.model.spacing.inverse(phi).clip(self.lower, self.upper)
         return inside
+
+    def points(self, phi: Array) -> Array:
+        """Inside the public range."""
+        parameter = self.parameter
+        return self.theta(phi).clip(parameter.lower, parameter.upper)
 
     def log_weight(self, phi: Array) -> Array:
         """The log density of φ, up to a constant."""
@@ -42,10 +55,9 @@ class Untrimmed:
 
 def untrimmed(model: NaturalModel) -> Untrimmed:
     lower, upper = _range(model)
-    parameter = Parameter(model.parameter.name, lower, upper)
     spacing = model.spacing
     first = spacing.forward(max(lower, LEFT_OUT) if spacing is WAITING else lower)
-    return Untrimmed(model, parameter, first, spacing.forward(upper))
+    return Untrimmed(model, lower, upper, first, spacing.forward(upper))
 
 
 def _range(model: NaturalModel) -> tuple[float, float]:
@@ -54,11 +66,11 @@ def _range(model: NaturalModel) -> tuple[float, float]:
     prior, declared = model.prior, (model.parameter.lower, model.parameter.upper)
     match prior.kind:
         case "beta":
-            return LEFT_OUT, 1 - LEFT_OUT
+            return 0.0, 1.0
         case "uniform" if model.trim is not None:
-            return LEFT_OUT, 1 - LEFT_OUT
+            return 0.0, 1.0
         case "jeffreys" if model.spacing is ARCSINE:
-            return LEFT_OUT, 1 - LEFT_OUT
+            return 0.0, 1.0
         case "gamma" | "exponential":
             shape = prior.value("shape") if prior.kind == "gamma" else 1.0
             ends = special.gammaincinv(shape, LEFT_OUT), special.gammainccinv(shape, LEFT_OUT)

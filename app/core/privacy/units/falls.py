@@ -1,7 +1,7 @@
 """The pure cost of the table really drawn, several rows a person: log-ratios at the corners of cells, and what they miss inside.
 
 Drawn is q = (1−γ)p + γ/K; L = m(log p) with m(ℓ) = log((1−γ)e^ℓ + γ/K) convex, of slope w in [0, 1]. For v = Σ λ_i·v_i in a cell
-(`unit_cells.py`) log p_k is concave, and at most G above the mean of its corners: Σ λ_i·log p_k(v_i) ≤ log p_k(v) ≤ that + G. So
+(`units/cells.py`) log p_k is concave, and at most G above the mean of its corners: Σ λ_i·log p_k(v_i) ≤ log p_k(v) ≤ that + G. So
 
     L_k(v) ≤ Σ λ_i·L_k(v_i) + G·w,   L_k(v+d) ≥ Σ λ_i·L_k(v_i+d) − κ,
     L_k(v) − L_k(v+d) ≤ max_i(L_k(v_i) − L_k(v_i+d)) + G·w + κ,
@@ -9,7 +9,7 @@ Drawn is q = (1−γ)p + γ/K; L = m(log p) with m(ℓ) = log((1−γ)e^ℓ + γ
 w at the largest log p_k plus G, and κ the most a convex m lies under its chord on the r long range of log p_k at the moved
 corners: r/4 times the change of w, and r²/8 times the largest w(1−w). For a fixed first dataset a loss is largest at a vertex of
 the changes (`mixed_pairs.py`). Both are of second order, so that this serves where a person moves a posterior by much of its
-width, and slopes (`unit_slope.py`) where by little.
+width, and slopes (`units/slope.py`) where by little.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import PublicGrid
-from app.core.privacy.unit_cells import CORNER_PAIRS, ROWS_MAX, gap
-from app.core.privacy.unit_patches import FirstDatasets, Patches
+from app.core.privacy.units.cells import CORNER_PAIRS, ROWS_MAX, gap
+from app.core.privacy.units.patches import FirstDatasets, Patches
 from app.core.privacy.windows import beyond_edges, points_per_sd
 
 Array = NDArray[np.float64]

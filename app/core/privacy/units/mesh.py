@@ -14,7 +14,7 @@ j < k, has no person of more than j rows, so its changes are those from 1 … j 
 is convex in the change: the vertices of those are enough, and every dataset is in one of the k classes.
 
 The pure cost of the table mixed with γ is at most the steepest slope among cells of n … nk rows
-and a mean of 0 … s (`unit_slope.py`).
+and a mean of 0 … s (`units/slope.py`).
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from app.core.privacy.cells import Cells
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.enumeration import Supremum
 from app.core.privacy.range_maximum import RangeMaximum
-from app.core.privacy.unit_slope import CellTables
+from app.core.privacy.units.slope import CellTables
 from app.core.privacy.windows import means_peaking_at, points_per_sd, posterior_windows, window_width
 from app.errors import NumericalFailure
 

@@ -22,7 +22,7 @@ from app.core.numerics.hull import hull_vertices
 from app.core.privacy.cost import ORDERS
 from app.core.privacy.enumeration import Datasets, changes_by_kind, dataset_count, pairs_by_change
 from app.core.privacy.mixed_pairs import log_drawn
-from app.core.privacy.unit_paths import Jobs, follow
+from app.core.privacy.units.paths import Jobs, follow
 
 Array = NDArray[np.float64]
 

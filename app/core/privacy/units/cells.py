@@ -16,7 +16,7 @@ the first is sharp where D_α is small, the second where it is large. Z_i·Z_j·
 w_k·w_l·(f_k − f_l)(e^{f_k} − e^{f_l})/2, is such a sum as well: between two places x₀ < x₁, J_ij(x) ≤ max J_ij·e^{g_i + g_j} with
 g = (x₁ − x₀)·(E_{x₀} b − E_{x₁} b)/4 the most that ψ lies under its chord (`curvature.py`, 1).
 
-Cells that may exceed the largest D_α seen by more than TOLERANCE are cut; a single statistic is exact (`unit_patches.py`).
+Cells that may exceed the largest D_α seen by more than TOLERANCE are cut; a single statistic is exact (`units/patches.py`).
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from app.core.grids.public_grid import PublicGrid
 from app.core.privacy.cost import ORDERS
-from app.core.privacy.unit_patches import FirstDatasets, Patches
-from app.core.privacy.unit_paths import Jobs, Paths, follow
+from app.core.privacy.units.patches import FirstDatasets, Patches
+from app.core.privacy.units.paths import Jobs, Paths, follow
 from app.core.privacy.windows import points_per_sd
 
 Array = NDArray[np.float64]
