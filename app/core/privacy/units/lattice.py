@@ -31,6 +31,8 @@ CURVE_WORK_MAX = 14_000_000
 MIXED_WORK_MAX = 12_000_000
 """Datasets times changes times points of the grid: of the sums at an order, most are left out."""
 _LEAST_TRIED = 5
+MOVES_MAX = 400
+"""Changes of (total, rows) by one person; the corners of what they span are found anew for every kind of dataset."""
 POWER_LEAST = 1e-3
 FAR_FROM_PURE = 0.07
 """Where D_α is so much less than the pure cost, mixing hardly matters."""
@@ -88,7 +90,8 @@ def lattice_powers(
     # a bound of all but the pure cost need not be what is owed, at a few orders after the first of them
     tried = tried[: int((capped[tried] <= _NEAR_PURE * pure).sum()) + _ORDERS_AFTER]
     work = dataset_count(statistic_range, people, unit_rows) * _CHANGES * grid.size
-    if not len(tried) or work > MIXED_WORK_MAX:
+    moves = (2 * (statistic_range[1] - statistic_range[0]) * unit_rows + 1) * (2 * unit_rows - 1)
+    if not len(tried) or work > MIXED_WORK_MAX or moves > MOVES_MAX:
         return found
     tried = tried[_spread_out(len(tried), max(_LEAST_TRIED, 2 * MIXED_WORK_MAX // work))]
     mixed = Datasets(grid, statistic_range, people, unit_rows, lambda log_p: log_drawn(log_p, grid.size))
