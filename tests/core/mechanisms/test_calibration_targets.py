@@ -29,6 +29,7 @@ from app.core.schema import parse_columns
 from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidMechanism
 from tests.core.families.family_cases import CASES, build
+from tests.deep import deep_unless
 
 FINE = 2e-3
 """One part in 500: coarser than the last step of any bisection here (13.8 natural units in 2¹⁴)."""
@@ -182,9 +183,17 @@ def error_of(asked: Comparison, kind: str) -> float:
     return asked.error(next(each for each in alternatives(asked) if each.mechanism.kind == kind))
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 3.0, 30.0])
-@pytest.mark.parametrize("samples", [None, 20])
-@pytest.mark.parametrize("family", MODELS)
+@pytest.mark.parametrize(
+    ("family", "samples", "epsilon"),
+    deep_unless(
+        lambda family, samples, epsilon: (
+            (list(MODELS).index(family) + (samples is None)) % 3 == [0.2, 3.0, 30.0].index(epsilon)
+        ),
+        list(MODELS),
+        [None, 20],
+        [0.2, 3.0, 30.0],
+    ),
+)
 def test_alternatives_fit_the_target_most_accurate_first_and_a_point_last(
     family: str, epsilon: float, samples: int | None
 ) -> None:
