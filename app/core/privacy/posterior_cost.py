@@ -14,12 +14,14 @@ most ε, so D_α ≤ (f(α₀) + (α − α₀)·ε)/(α−1) for every order α
 On top of either the slack of the integer sampler, proven in `grids/integer_table.py`.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import Direction, ExponentialModel, PublicGrid, directions
 from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.curvature import Ceiling
@@ -91,6 +93,8 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     orders = np.array(ORDERS)
     curve = np.minimum(bounds.exact.curve * (1 + _RELATIVE_MARGIN), np.minimum(span, orders * span**2 / 8))
     pure = np.fmin(span, bounds.pure * (1 + _RELATIVE_MARGIN) + _grid_rounding(grid, changes))
+    # a point is drawn with a probability from γ/K to 1 − γ + γ/K, whatever the table
+    pure = min(float(pure), math.log1p((1 - UNIFORM_SHARE) * grid.size / UNIFORM_SHARE) * (1 + _RELATIVE_MARGIN))
     kl = min(bounds.exact.kl * (1 + _RELATIVE_MARGIN), span, span**2 / 8) + 4 * WEIGHT_ERROR
     if not kl >= 0:
         raise NumericalFailure("a bound on KL came out undefined")

@@ -184,7 +184,9 @@ class _Search:
         apart = np.maximum(at.psi[where] - mid.psi[:, None] - moved, 0.0) + 4 * error[:, None]
         apart[(u0 == u1) & (w0 == w1)] = 0.0
         posterior = self._posterior.at(p_at)[where]
-        posterior += apart[..., None] * np.append(1.0, _ORDERS / _POWERS)
+        posterior[..., 1:] += apart[..., None] * (_ORDERS / _POWERS)
+        # KL has a term that is not convex in the counts: between corners other bounds hold, not this one
+        posterior[..., 0] = np.where(apart > 0, np.inf, posterior[..., 0])
         logs = np.log(p_at @ self._tilt)
         largest = (logs[where] + apart).max(axis=1)
         if self._monotone:
