@@ -3,10 +3,13 @@
 Bounds that small cases do not need are forced on them, at settings nobody tuned them to.
 """
 
+import math
+
 import numpy as np
 import pytest
 
 from app.core.grids.bernoulli import bernoulli
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import directions
 from app.core.privacy import ORDERS
 from app.core.privacy.kernel import kernel_ceiling
@@ -165,3 +168,14 @@ def test_any_number_of_people_and_rows_has_a_pure_cost_within_the_range(
     found = posterior_draw_cost(build(family, typical=True), people, unit_rows, temperature)
     assert 0 < found.drawn.pure <= found.cost.pure
     assert all(drawn <= exact * (1 + 1e-9) for drawn, exact in zip(found.drawn.curve, found.cost.curve, strict=True))
+
+
+@pytest.mark.parametrize(("steps", "people", "unit_rows", "trim"), [(11, 1, 3, 0.27), (21, 2, 2, 0.05)])
+def test_no_draw_costs_more_than_its_uniform_share_allows(steps: int, people: int, unit_rows: int, trim: float) -> None:
+    """Points have probabilities from γ/K to 1; bounds of their log-ratios alone came to three and four times as much."""
+    model = with_steps(build("binomial", None, trim), steps)
+    found = posterior_draw_cost(model, people, unit_rows, 1.0)
+    most = math.log1p((1 - UNIFORM_SHARE) * found.grid_points / UNIFORM_SHARE)
+    assert found.drawn.pure <= most * (1 + 1e-8)
+    assert max(found.drawn.curve) <= most * (1 + 1e-8)
+    assert found.cost.pure > most

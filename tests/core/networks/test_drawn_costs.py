@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid, tables
+from app.core.kinds.networks.blocks import mixed_curve
+from app.core.kinds.networks.blocks.block_cost import counts_before
+from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockShape, block_grid, tables
 from app.core.kinds.networks.blocks.block_terms import PURE, SWAP, Direction, moves
 from app.core.kinds.networks.blocks.curvature import AXES, VarianceMap, plane_edges
 from app.core.kinds.networks.blocks.drawn_cost import searched_terms, total_groups
@@ -162,3 +164,19 @@ def test_networks_of_more_people_than_are_listed_are_charged_within_the_contract
     print(f"pure {ratios[-1]:.3f}, curve {ratios[1:-1].max():.3f}, ε {max(shown):.3f}, least {ratios.min():.8f}")  # noqa: T201
     assert min(ratios.min(), *shown) >= 1 - 1e-12
     assert ratios[1:].max() <= (1.15 if unit_rows == 1 else 1.3)
+
+
+@pytest.mark.parametrize(("rows", "trim", "d"), [(2, 0.003, (2, 0)), (1, 1e-4, (1, 0))])
+def test_a_rectangle_of_counts_bounds_the_divergence_of_every_pair_in_it(rows: int, trim: float, d: Direction) -> None:
+    """KL too, which is not convex in the counts: a bound by its corners was up to a tenth too low here."""
+    shape = BlockShape(0.01, 0.01, trim, 60, 1.0, False, rows)
+    grid = block_grid(shape)
+    counts = counts_before(grid, shape, d)
+    stray = UNIFORM_SHARE / grid.size / (1 - UNIFORM_SHARE)
+    search = mixed_curve._Search(grid, counts, grid.change(d), stray, np.array([10**9]))
+    boxes = np.array([(0, 0, 0, high) for high in (2, 4)], dtype=np.int64)
+    bounds = search.bounds(boxes)[:, 0]
+    s, f, figures = every_pair(shape, d)
+    for box, bound in zip(boxes, bounds, strict=True):
+        inside = (s >= box[0]) & (s <= box[1]) & (f >= box[2]) & (f <= box[3])
+        assert bound >= figures[inside, 0].max() * (1 - 1e-9)
