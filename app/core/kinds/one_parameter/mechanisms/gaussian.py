@@ -10,27 +10,23 @@ Whole numbers are multiplied by a public power of two before noise is added, as 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.core.grids.integer_table import table_seconds
-from app.core.kinds.belief import Belief, Evidence, Whole
+from app.core.kinds.belief import Whole
 from app.core.kinds.mechanism_fields import GaussianFields
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement
-from app.core.kinds.one_parameter.beliefs.posterior import calibrated_range
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
     Factors,
+    MeasuresSum,
     Scales,
-    belief_given,
     grid_points,
     inference_seconds,
     measured_values,
     measurement_of,
-    samples_given,
 )
 from app.core.noise.discrete_gaussian import (
     ROUNDING,
@@ -41,7 +37,6 @@ from app.core.noise.discrete_gaussian import (
     scaled_up,
     zcdp_cost,
 )
-from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import ReleaseCost
@@ -51,7 +46,7 @@ NOISE_S = 500e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(GaussianFields):
+class Gaussian(MeasuresSum, GaussianFields):
     """(ε, δ) of one noisy statistic, whatever N; neighbours replace one person's rows."""
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
@@ -82,35 +77,9 @@ class Gaussian(GaussianFields):
         scales, factors = self.scales(model, unit_rows)
         return noise(measured_values(model, people, unit_rows, statistic, factors), np.array(scales))
 
-    def infer(
-        self, model: Model, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes]
-    ) -> NDArray[np.float64]:
-        measurement = self._measurement(model, unit_rows, measured)
-        return samples_given(model, people, unit_rows, measurement, self.samples, random_bytes)
-
-    def draw(
-        self,
-        model: Model,
-        people: int,
-        unit_rows: int,
-        statistic: ExactStatistic,
-        random_bytes: Callable[[int], bytes],
-        noise: AddNoise = add_noise,
-    ) -> NDArray[np.float64]:
-        measured = self.measure(model, people, unit_rows, statistic, noise)
-        return self.infer(model, people, unit_rows, measured, random_bytes)
-
     def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         inference = inference_seconds(model, cost.grid_points, people, unit_rows)
         return 0.02 + table_seconds(cost.grid_points, self.samples) + 2 * NOISE_S + inference
 
-    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
-        return calibrated_range(model, people)
-
-    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
-        return belief_given(
-            model, people, unit_rows, evidence, lambda measured: self._measurement(model, unit_rows, measured)
-        )
-
-    def _measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement:
+    def measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement:
         return measurement_of(model, measured, *self.scales(model, unit_rows), gaussian=True)

@@ -9,30 +9,25 @@ j afterwards moves the first by at most (i + j)·h, the second by |i − j|: at 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.core.grids.integer_table import table_seconds
-from app.core.kinds.belief import Belief, Evidence, Whole
+from app.core.kinds.belief import Whole
 from app.core.kinds.mechanism_fields import LaplaceFields
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement
-from app.core.kinds.one_parameter.beliefs.posterior import calibrated_range
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
+    MeasuresSum,
     Scales,
-    belief_given,
     grid_points,
     inference_seconds,
     measured_values,
     measurement_of,
-    samples_given,
 )
 from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale, noise_seconds
-from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
 from app.core.statistics.sums import ExactStatistic
@@ -43,7 +38,7 @@ _ROUNDING = 1 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace(LaplaceFields):
+class Laplace(MeasuresSum, LaplaceFields):
     """Pure ε-DP in the statistic; neighbours replace one person's rows."""
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
@@ -74,37 +69,11 @@ class Laplace(LaplaceFields):
         values, scales = measured_values(model, people, unit_rows, statistic, _FACTORS), self.scales(model, unit_rows)
         return np.concatenate([noise(values[i : i + 1], scale) for i, scale in enumerate(scales)])
 
-    def infer(
-        self, model: Model, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes]
-    ) -> NDArray[np.float64]:
-        measurement = self._measurement(model, unit_rows, measured)
-        return samples_given(model, people, unit_rows, measurement, self.samples, random_bytes)
-
-    def draw(
-        self,
-        model: Model,
-        people: int,
-        unit_rows: int,
-        statistic: ExactStatistic,
-        random_bytes: Callable[[int], bytes],
-        noise: AddNoise = add_noise,
-    ) -> NDArray[np.float64]:
-        measured = self.measure(model, people, unit_rows, statistic, noise)
-        return self.infer(model, people, unit_rows, measured, random_bytes)
-
     def work(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         inference = inference_seconds(model, cost.grid_points, people, unit_rows)
         return table_seconds(cost.grid_points, self.samples) + noise_seconds(2) + inference
 
-    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
-        return calibrated_range(model, people)
-
-    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
-        return belief_given(
-            model, people, unit_rows, evidence, lambda measured: self._measurement(model, unit_rows, measured)
-        )
-
-    def _measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement:
+    def measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement:
         return measurement_of(model, measured, self.scales(model, unit_rows), _FACTORS, gaussian=False)
 
 

@@ -8,8 +8,10 @@ a change of k rows from one end of the range to the other, whose number stays.
 The samples are those of the posterior given that on the public grid, inside the declared range; the calibrated belief leaves it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +19,13 @@ from numpy.typing import NDArray
 from app.core.grids.integer_table import table_of
 from app.core.kinds.belief import Belief, Evidence, Whole
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement, NoisySum, NoisySumAndRows
-from app.core.kinds.one_parameter.beliefs.posterior import calibrated_belief
+from app.core.kinds.one_parameter.beliefs.posterior import calibrated_belief, calibrated_range
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import row_law
 from app.core.kinds.one_parameter.beliefs.sum_slices import log_evidence, sum_slices
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.noise_aware import likelihood_seconds, noisy_log_likelihood
 from app.core.kinds.one_parameter.statistic import clamped
+from app.core.parameters import Parameter
 from app.core.statistics.sums import ExactStatistic
 from app.errors import CalibratedUnavailable
 
@@ -82,12 +85,48 @@ def samples_given(
     return grid.theta[table.draw(samples, random_bytes)][:, None]
 
 
-def belief_given(
-    model: Model, people: int, unit_rows: int, evidence: Evidence, measurement: Callable[[Whole], Measurement]
-) -> Belief:
-    if evidence.measured is None:
-        raise CalibratedUnavailable("what was measured was not kept: the release was made by an earlier version")
-    return calibrated_belief(model, people, unit_rows, measurement(evidence.measured), evidence.seed)
+class MeasuresSum(ABC):
+    """A mechanism that adds noise to the sum once; a subclass says which noise, and how to read what came out."""
+
+    __slots__ = ()
+
+    samples: int
+
+    @abstractmethod
+    def measure(
+        self, model: Model, people: int, unit_rows: int, statistic: ExactStatistic, noise: Any = ..., /
+    ) -> Whole: ...
+
+    @abstractmethod
+    def measurement(self, model: Model, unit_rows: int, measured: Whole) -> Measurement: ...
+
+    def infer(
+        self, model: Model, people: int, unit_rows: int, measured: Whole, random_bytes: Callable[[int], bytes]
+    ) -> NDArray[np.float64]:
+        measurement = self.measurement(model, unit_rows, measured)
+        return samples_given(model, people, unit_rows, measurement, self.samples, random_bytes)
+
+    def draw(
+        self,
+        model: Model,
+        people: int,
+        unit_rows: int,
+        statistic: ExactStatistic,
+        random_bytes: Callable[[int], bytes],
+        *noise: Any,
+    ) -> NDArray[np.float64]:
+        """(samples, 1). `noise` is OpenDP's but in tests."""
+        measured = self.measure(model, people, unit_rows, statistic, *noise)
+        return self.infer(model, people, unit_rows, measured, random_bytes)
+
+    def calibrated_parameters(self, model: Model, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model, people)
+
+    def belief(self, model: Model, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        if evidence.measured is None:
+            raise CalibratedUnavailable("what was measured was not kept: the release was made by an earlier version")
+        measurement = self.measurement(model, unit_rows, evidence.measured)
+        return calibrated_belief(model, people, unit_rows, measurement, evidence.seed)
 
 
 def inference_seconds(model: Model, points: int, people: int, unit_rows: int) -> float:
