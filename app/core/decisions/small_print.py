@@ -62,8 +62,8 @@ class Ranks:
         """At least how often an interval of a belief's points does."""
         return max(0.0, (self.high - self.low - 1) / self.size)
 
-    def is_short(self, level: Fraction) -> bool:
-        return self.share < float(level) - SHORT_OF_LEVEL
+    def is_short(self, level: float) -> bool:
+        return self.share < level - SHORT_OF_LEVEL
 
 
 def end_piled_at(parameter: Parameter, mean: float, sd: float | None) -> End | None:

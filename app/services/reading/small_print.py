@@ -70,7 +70,7 @@ def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) ->
     ranks = None if ends is None else Ranks.of(ends, public.size)
     warnings = []
     if public.view != CALIBRATED:
-        short = ends is not None and ranks is not None and ranks.is_short(ends[1] - ends[0])
+        short = ends is not None and ranks is not None and ranks.is_short(float(ends[1]) - float(ends[0]))
         if public.evidence < FEW_SAMPLES or short:
             text = f"{public.evidence} samples say too little about how far the truth may be from them"
             warnings.append(_warning("too_few_samples", text))
