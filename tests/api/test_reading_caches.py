@@ -20,7 +20,7 @@ PATHS = (
 
 
 async def test_a_tag_names_bytes_and_spares_sending_them_again(world: World, second_runtime: Runtime):
-    release = await world.published(await hospital(world), model=NETWORK, mechanism=FREE)
+    release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client, over_http(second_runtime) as elsewhere:
         place, other = Place(world, client, release), Place(world, elsewhere, release)
         for path in PATHS:

@@ -50,7 +50,7 @@ async def test_a_summary_is_of_the_readers_own_prefix_and_agrees_with_questions(
 
 
 async def test_pages_add_up_to_the_whole_table_and_links_keep_what_was_asked(world: World):
-    release = await world.published(await hospital(world), model=NETWORK, mechanism=FREE)
+    release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client:
         place = Place(world, client, release)
         whole = await place.read(world.boss, "summary")
@@ -120,7 +120,7 @@ async def test_readers_read_what_they_hold_and_nobody_else_reads_anything(world:
 
 
 async def test_a_receipt_proves_values_card_and_charge_and_catches_a_change_of_each(world: World):
-    dataset = await hospital(world)
+    dataset = await hospital(world, people=100)
     release = await world.published(dataset, model=NETWORK, mechanism=FREE)
     analyst = await world.buyer(dataset, release, 25)
     ledger = b"".join([chunk async for chunk in export_ledger(world.runtime)]).splitlines(keepends=True)
@@ -188,7 +188,7 @@ def test_the_format_is_what_accept_likes_best(accept: str | None, expected: str 
 
 
 async def test_files_have_a_name_a_type_and_only_chosen_parameters(world: World):
-    release = await world.published(await hospital(world), model=NETWORK, mechanism=FREE)
+    release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client:
         place = Place(world, client, release)
         for name, each in FORMATS.items():
@@ -206,7 +206,7 @@ async def test_files_have_a_name_a_type_and_only_chosen_parameters(world: World)
 
 
 async def test_two_parameters_have_a_joint_histogram_that_adds_up(world: World):
-    release = await world.published(await hospital(world), model=NETWORK, mechanism=FREE)
+    release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client:
         place = Place(world, client, release)
         pair = "parameter=sick%3Dtrue&parameter=test%3Dtrue%7Csick%3Dtrue"

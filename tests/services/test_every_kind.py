@@ -74,8 +74,9 @@ def kind_rows(people: int = 900, seed: int = 7) -> bytes:
     return "\n".join(lines).encode() + b"\n"
 
 
-async def hospital(world: World, **changes: Any) -> str:
-    return await world.dataset(columns=COLUMNS, data=kind_rows(), **({"budget": BUDGET} | changes))
+async def hospital(world: World, people: int = 900, **changes: Any) -> str:
+    """A network's belief takes time in proportion to people."""
+    return await world.dataset(columns=COLUMNS, data=kind_rows(people), **({"budget": BUDGET} | changes))
 
 
 async def asked(world: World, release: str, estimand: dict[str, Any], **utility: Any) -> Any:
@@ -94,7 +95,7 @@ def named(release: tuple[dict[str, Any], dict[str, Any]]) -> str:
 async def test_every_mechanism_of_every_kind_goes_from_a_csv_to_a_card_and_an_answer(
     world: World, model: dict[str, Any], mechanism: dict[str, Any]
 ):
-    dataset = await hospital(world)
+    dataset = await hospital(world, people=300)
     release = await world.published(dataset, model=model, mechanism=mechanism)
     stored = await world.release(release)
     parsed = parse_model(stored.model, parse_columns(COLUMNS))
@@ -118,6 +119,7 @@ def test_the_list_above_leaves_out_no_mechanism_of_any_kind():
             assert any((family, mechanism) in tried for family in kind.families), (kind.name, mechanism)
 
 
+@POSTGRES_DEEP
 async def test_a_network_answers_about_events_given_evidence_near_the_truth(world: World):
     """900 people: .3·.9/(.3·.9+.7·.1) = .79; noise of ε = 5 moves it by a few hundredths."""
     release = await world.published(
@@ -131,6 +133,7 @@ async def test_a_network_answers_about_events_given_evidence_near_the_truth(worl
     assert await asked(world, release, kind, kind="zero_one") in ("true", True)
 
 
+@POSTGRES_DEEP
 async def test_a_regression_predicts_near_the_truth_in_the_units_of_the_columns(world: World):
     """At age 50, dose 5, not sick, ward a: 4 + 2.5 + 4 = 10.5 of 20."""
     mechanism = {"kind": "perturbed_statistics", "samples": 200, "epsilon": 10.0, "delta": 1e-7}
@@ -166,6 +169,7 @@ async def test_a_mechanism_of_another_kind_is_refused_by_name(world: World):
         await world.request(dataset, model=LINEAR, mechanism={"kind": "fourier", "samples": 5, "epsilon": 1.0})
 
 
+@POSTGRES_DEEP
 async def test_auto_proposes_no_inexact_sampler_for_a_budget_its_slack_does_not_cover(world: World):
     for epsilon, kinds in ((5.0, {"baps", "perturbed_statistics"}), (50.0, {"perturbed_statistics"})):
         mechanism = {"kind": "auto", "epsilon": epsilon}
