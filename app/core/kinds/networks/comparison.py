@@ -7,7 +7,7 @@ hot ones until the prior outweighs the cooled data. Where N is open, a few numbe
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +25,7 @@ from app.core.kinds.networks.mechanisms import (
 from app.core.kinds.networks.model import NetworkModel
 from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.core.privacy import ORDERS, conversion_offset
+from app.core.privacy.cost import Cost
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, ReleaseCost
 from app.core.privacy.targets import Target, impossible, largest_samples
 from app.errors import InvalidMechanism, InvalidModel
@@ -36,6 +37,7 @@ STEP = 1.15
 _LOWEST = -math.floor(math.log(1e6) / math.log(STEP))
 _NOISE_WIDTH = 1e-3
 _HOTTER = (1, 2, 4, 8, 16, 32)
+_GUESSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,44 +91,61 @@ def _fits(
 
 
 def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int) -> NetworkBaps:
-    """The hottest temperature, a power of `STEP`, at which `samples` draws fit: an evaluation may take half a second.
+    """The hottest temperature, a power of `STEP`, at which `samples` draws fit.
 
-    The cost falls about like τ², which says where to look first; each step from there is checked by its own cost.
+    The cost falls about like τ², which says where to look first; each step from there is checked by its own cost, or by
+    brackets of it where these already tell.
     """
 
-    def at(power: int) -> ReleaseCost:
-        return NetworkBaps(samples, STEP**power).cost(model, people, unit_rows)
+    def at(power: int) -> NetworkBaps:
+        return NetworkBaps(samples, STEP**power)
 
-    full = at(0)
-    if target.fits(full):
-        return NetworkBaps(samples, 1.0)
-    place = _guess(full, target)
-    while place > _LOWEST and not target.fits(at(place)):
-        place = max(_LOWEST, place - 2)
-    if not target.fits(at(place)):
-        raise impossible("even at the lowest temperature this many samples cost", at(place).total.epsilon(target.delta))
-    while place < -1 and target.fits(at(place + 1)):
+    def fits(power: int) -> bool:
+        return _fits_baps(at(power), model, people, unit_rows, target)
+
+    if fits(0):
+        return at(0)
+    place = 0
+    for _ in range(_GUESSES):
+        guess = _guess(at(place).total_brackets(model, people, unit_rows)[0], target, place)
+        if guess == place:
+            break
+        place = guess
+    while place > _LOWEST and not fits(place):
+        place = max(_LOWEST, place - 1)
+    if not fits(place):
+        least = at(place).cost(model, people, unit_rows).total.epsilon(target.delta)
+        raise impossible("even at the lowest temperature this many samples cost", least)
+    while place < -1 and fits(place + 1):
         place += 1
-    return NetworkBaps(samples, STEP**place)
+    return at(place)
 
 
-def _guess(full: ReleaseCost, target: Target) -> int:
-    """The power of STEP at which the curve at τ = 1, scaled by τ², or the pure cost, scaled by τ, meets the target."""
-    curve = np.array(full.total.curve)
+def _fits_baps(baps: NetworkBaps, model: NetworkModel, people: int, unit_rows: int, target: Target) -> bool:
+    most, least = baps.total_brackets(model, people, unit_rows)
+    if target.fits_total(most):
+        return True
+    return target.fits_total(least) and target.fits(baps.cost(model, people, unit_rows))
+
+
+def _guess(known: Cost, target: Target, place: int) -> int:
+    """The power of STEP at which the curve at that place, scaled by τ², or the pure cost, scaled by τ, meets the target."""
+    curve = np.array(known.curve)
     offsets = np.array([conversion_offset(order, target.delta) if target.delta > 0 else math.inf for order in ORDERS])
     for power in range(-1, _LOWEST, -1):
-        scale = STEP**power
-        if min(float((curve * scale**2 + offsets).min()), full.total.pure * scale) <= target.epsilon:
+        scale = STEP ** (power - place)
+        if min(float((curve * scale**2 + offsets).min()), known.pure * scale) <= target.epsilon:
             return power
     return _LOWEST
 
 
 def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkBaps:
     """As many at τ = 1 as fit."""
-    cost = NetworkBaps(1).cost(model, people, unit_rows)
-    if not target.fits(replace(cost, samples=1)):
-        raise impossible("a single sample costs", cost.total.epsilon(target.delta))
-    return NetworkBaps(largest_samples(cost, target))
+    one = NetworkBaps(1)
+    most, least = one.total_brackets(model, people, unit_rows)
+    if not target.fits_total(least):
+        raise impossible("a single sample costs", most.epsilon(target.delta))
+    return NetworkBaps(largest_samples(one.cost(model, people, unit_rows), target))
 
 
 def largest_noise(

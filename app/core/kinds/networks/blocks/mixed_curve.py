@@ -17,15 +17,14 @@ and of what convexity of F(α) = (α−1)·D_α, F(1) = 0 and F' ≤ D_∞ leave
 single pair of counts `mixed` is an equality. Many points of a grid are joined in bins: masses add, the largest ℓ⁺ stands.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, Divergences
 from app.core.kinds.networks.blocks.block_terms import KL, PURE
+from app.core.kinds.networks.blocks.convex_orders import PLACES, POWERS_WORKED_OUT, convex_figures, power_sums
 from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure, mixed_pure_on
 from app.core.privacy.cost import ORDERS
 
@@ -44,13 +43,10 @@ _NEW, _SEEN, _CLOSED = 0, 1, 2
 _WORTH, _WITHIN = 0.5, 1.04
 _BINS = 128
 _ROUNDING = 2.0**-49
-_LEAST = 1e-40
-"""Smaller powers are nothing: 10⁻⁴⁰ against a sum of at least γ/K."""
 _FIGURES = PURE + 1
+_ALL = np.array([np.iinfo(np.int64).max])
 _ORDERS = np.array(ORDERS)
 _POWERS = _ORDERS - 1
-POWERS_WORKED_OUT = np.array([0.25, 1, 3, 7, 11, 15, 23, 31, 63, 127, 255, 511])
-PLACES = np.searchsorted(_POWERS, POWERS_WORKED_OUT)
 
 
 def drawn_suprema(
@@ -66,7 +62,7 @@ def drawn_suprema(
 ) -> Array:
     """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
     are of totals u + w, each up to one of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before."""
-    groups = np.array([np.iinfo(np.int64).max]) if ends is None else ends
+    groups = _ALL if ends is None else ends
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES))
     pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
@@ -76,6 +72,24 @@ def drawn_suprema(
         each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
     first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
     return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
+
+
+def drawn_brackets(
+    grid: BlockGrid,
+    counts: Counts,
+    b: Array,
+    share: float,
+    boxes: Box,
+    tops: Array,
+    ends: NDArray[np.int64] | None = None,
+) -> tuple[Array, Array]:
+    """Figures that `drawn_suprema` does not exceed, and figures of some counts, which it does not fall below: no search."""
+    groups = _ALL if ends is None else ends
+    if not len(boxes):
+        return np.zeros((len(groups), _FIGURES)), np.zeros((len(groups), _FIGURES))
+    first = convex_figures(np.column_stack([tops, np.full(len(boxes), np.ptp(b))]))
+    search = _Search(grid, counts, b, share / grid.size / (1 - share), groups)
+    return search.by_group(boxes, first), search.reached_by_highest(boxes, first)
 
 
 @dataclass(slots=True)
@@ -124,9 +138,20 @@ class _Search:
             tops = np.concatenate([np.delete(tops, chosen, axis=0), found])
             state = np.concatenate([np.delete(state, chosen), np.where(single, _CLOSED, _SEEN)])
             work += (len(parts) + len(points)) * self._grid.size
+        return self.by_group(boxes, tops)
+
+    def by_group(self, boxes: Box, tops: Array) -> Array:
         first, last = self._groups(boxes)
-        held = [(first <= group) & (group <= last) for group in range(len(best))]
+        held = [(first <= group) & (group <= last) for group in range(len(self._ends))]
         return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held])
+
+    def reached_by_highest(self, boxes: Box, tops: Array) -> Array:
+        """What is reached in every group at counts of the rectangles with the highest bounds."""
+        best, groups = np.zeros((len(self._ends), _FIGURES)), self._groups(boxes)
+        held = [np.flatnonzero((groups[0] <= group) & (group <= groups[1])) for group in range(len(best))]
+        points = np.unique(np.concatenate([self._inside(boxes[inside], tops[inside]) for inside in held]), axis=0)
+        self._reached(best, points, self.bounds(points))
+        return best
 
     def _groups(self, boxes: Box) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of the smallest and the largest total of every rectangle."""
@@ -227,34 +252,3 @@ class _Search:
         log = np.maximum(log - top, LOWEST)
         total = np.log(np.exp(log).sum(axis=1, keepdims=True))
         return _Tables(log - total, (top + total)[:, 0])
-
-
-def power_sums(weight: Array, ratio: Array, powers: Sequence[float]) -> list[Array]:
-    """Σ weight·ratioᵗ for every row and power t, ratios at most 1: powers that are sums of two that went before."""
-    known: dict[float, Array] = {1.0: ratio, 0.5: np.sqrt(ratio)}
-    known[0.25] = np.sqrt(known[0.5])
-    between = {float(2**i) for i in range(1, 16) if 2**i < max(powers)}
-    for power in sorted({*between, *powers} - known.keys()):
-        part = max(other for other in known if power - other in known)
-        made = known[part] * known[power - part]
-        made[made < _LEAST] = 0.0
-        known[power] = made
-    return [np.einsum("ij,ij->i", weight, known[power]) for power in powers]
-
-
-def convex_figures(figures: Array, worked_out: NDArray[np.int64] = PLACES) -> Array:
-    """What F(1) = 0, convexity and a slope of at most D_∞ leave of bounds of F, known at the orders in those places."""
-    pure = figures[:, PURE]
-    powers = np.concatenate([np.zeros((len(figures), 1)), figures[:, 1:PURE] * _POWERS], axis=1)
-    places = np.append(0.0, _POWERS)
-    for i in range(1, len(places)):
-        powers[:, i] = np.minimum(powers[:, i], powers[:, i - 1] + (places[i] - places[i - 1]) * pure)
-    known = np.concatenate([[0], 1 + worked_out])
-    for low, high in pairwise(known):
-        between = np.arange(low + 1, high)
-        part = (places[between] - places[low]) / (places[high] - places[low])
-        chord = powers[:, [low]] * (1 - part) + powers[:, [high]] * part
-        powers[:, between] = np.minimum(powers[:, between], chord)
-    figures[:, 1:PURE] = powers[:, 1:] / _POWERS
-    figures[:, :PURE] = np.minimum.accumulate(figures[:, :PURE][:, ::-1], axis=1)[:, ::-1]
-    return figures

@@ -17,9 +17,10 @@ from app.core.kinds.networks.blocks.block_sampler import (
     largest_error,
     with_slack,
 )
-from app.core.kinds.networks.cost import RecordCost, block_shapes, record_cost
+from app.core.kinds.networks.cost import RecordCost, record_brackets, record_cost
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
+from app.core.kinds.networks.shapes import block_shapes, touched_blocks
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.privacy.cost import Cost
 from app.core.privacy.release_cost import ReleaseCost
@@ -42,6 +43,13 @@ class NetworkBaps(BapsFields):
             method=method_of(record, unit_rows),
             grid_points=record.grid_points,
         )
+
+    def total_brackets(self, model: NetworkModel, people: int, unit_rows: int) -> tuple[Cost, Cost]:
+        """(no less, no more) than `cost` charges in all, much sooner: for choosing."""
+        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, self.temperature))
+        touched = touched_blocks(model, unit_rows)
+        most, least = record_brackets(model, people, unit_rows, self.temperature)
+        return with_slack(most, touched, error).times(self.samples), least.times(self.samples)
 
     def attribute_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
         """If only one attribute of one record changed: beside the papers' 2NτL, never charged."""
