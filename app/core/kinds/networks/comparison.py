@@ -22,6 +22,7 @@ from app.core.kinds.networks.mechanisms import (
     NetworkMap,
     NetworkMechanism,
 )
+from app.core.kinds.networks.mechanisms.baps import draw_brackets, draw_cost
 from app.core.kinds.networks.model import NetworkModel
 from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.core.privacy import ORDERS, conversion_offset
@@ -38,13 +39,27 @@ _LOWEST = -math.floor(math.log(1e6) / math.log(STEP))
 _NOISE_WIDTH = 1e-3
 _HOTTER = (1, 2, 4, 8, 16, 32)
 _GUESSES = 3
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkAlternative:
+    """Of a mechanism that fits; what it costs is worked out when asked for, since most are only compared."""
+
     mechanism: NetworkMechanism
-    cost: ReleaseCost
     accuracy: NetworkAccuracy
+    model: NetworkModel
+    people: int
+    unit_rows: int
+
+    @property
+    def cost(self) -> ReleaseCost:
+        return self.mechanism.cost(self.model, self.people, self.unit_rows)
+
+
+def rated(model: NetworkModel, mechanism: NetworkMechanism, people: int, unit_rows: int) -> NetworkAlternative:
+    accuracy = expected_accuracy(model, mechanism, people, unit_rows)
+    return NetworkAlternative(mechanism, accuracy, model, people, unit_rows)
 
 
 def network_alternatives(
@@ -60,11 +75,8 @@ def network_alternatives(
             refusal = refusal or refused
     if not found and refusal is not None:
         raise refusal
-    rated = [
-        NetworkAlternative(each, each.cost(model, people, unit_rows), expected_accuracy(model, each, people, unit_rows))
-        for each in found
-    ]
-    return sorted(rated, key=lambda alternative: alternative.accuracy.kl)
+    fitting = (rated(model, each, people, unit_rows) for each in found)
+    return sorted(fitting, key=lambda alternative: alternative.accuracy.kl)
 
 
 def _fits(
@@ -97,35 +109,36 @@ def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Targe
     brackets of it where these already tell.
     """
 
-    def at(power: int) -> NetworkBaps:
-        return NetworkBaps(samples, STEP**power)
-
     def fits(power: int) -> bool:
-        return _fits_baps(at(power), model, people, unit_rows, target)
+        return _draws_fit(model, people, unit_rows, target, samples, STEP**power)
 
     if fits(0):
-        return at(0)
+        return NetworkBaps(samples)
     place = 0
     for _ in range(_GUESSES):
-        guess = _guess(at(place).total_brackets(model, people, unit_rows)[0], target, place)
+        known = draw_brackets(model, people, unit_rows, STEP**place)[0].times(samples)
+        guess = _guess(known, target, place)
         if guess == place:
             break
         place = guess
     while place > _LOWEST and not fits(place):
         place = max(_LOWEST, place - 1)
+    found = NetworkBaps(samples, STEP**place)
     if not fits(place):
-        least = at(place).cost(model, people, unit_rows).total.epsilon(target.delta)
+        least = found.cost(model, people, unit_rows).total.epsilon(target.delta)
         raise impossible("even at the lowest temperature this many samples cost", least)
     while place < -1 and fits(place + 1):
         place += 1
-    return at(place)
+    return NetworkBaps(samples, STEP**place)
 
 
-def _fits_baps(baps: NetworkBaps, model: NetworkModel, people: int, unit_rows: int, target: Target) -> bool:
-    most, least = baps.total_brackets(model, people, unit_rows)
-    if target.fits_total(most):
-        return True
-    return target.fits_total(least) and target.fits(baps.cost(model, people, unit_rows))
+def _draws_fit(
+    model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int, temperature: float
+) -> bool:
+    most, least = (cost.times(samples) for cost in draw_brackets(model, people, unit_rows, temperature))
+    if target.fits_total(most) or not target.fits_total(least):
+        return target.fits_total(most)
+    return target.fits_total(draw_cost(model, people, unit_rows, temperature).times(samples))
 
 
 def _guess(known: Cost, target: Target, place: int) -> int:
@@ -142,7 +155,7 @@ def _guess(known: Cost, target: Target, place: int) -> int:
 def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkBaps:
     """As many at τ = 1 as fit."""
     one = NetworkBaps(1)
-    most, least = one.total_brackets(model, people, unit_rows)
+    most, least = draw_brackets(model, people, unit_rows, 1.0)
     if not target.fits_total(least):
         raise impossible("a single sample costs", most.epsilon(target.delta))
     return NetworkBaps(largest_samples(one.cost(model, people, unit_rows), target))
@@ -189,17 +202,27 @@ def _hottest_map(model: NetworkModel, people: int, unit_rows: int, target: Targe
     """
     reach = unit_rows * range_units(model) * math.log((1 - model.trim) / model.trim)
 
-    def at(temperature: float) -> NetworkMap:
-        return NetworkMap(min(max(temperature * reach, EPSILON_MIN), EPSILON_MAX), "log_density")
+    def fits(point: NetworkMap) -> bool:
+        return _draws_fit(model, people, unit_rows, target, 1, point.temperature(model, unit_rows))
 
-    best = at(fitting_baps(model, people, unit_rows, target, 1).temperature)
-    cost = best.cost(model, people, unit_rows)
-    if not target.fits(cost):
-        raise impossible("this release costs", cost.total.epsilon(target.delta))
+    best = _point_as_hot(model, unit_rows, reach, fitting_baps(model, people, unit_rows, target, 1).temperature)
+    if not fits(best):
+        raise impossible("this release costs", best.cost(model, people, unit_rows).total.epsilon(target.delta))
     if best.temperature(model, unit_rows) > 1 / STEP:
         for power in _HOTTER:
-            hotter = at(STEP**power)
-            if not target.fits(hotter.cost(model, people, unit_rows)):
+            hotter = _point_as_hot(model, unit_rows, reach, STEP**power)
+            if not fits(hotter):
                 break
             best = hotter
     return best
+
+
+def _point_as_hot(model: NetworkModel, unit_rows: int, reach: float, temperature: float) -> NetworkMap:
+    """To the last bit where a few tries find it: what was worked out for `baps` then serves."""
+    point = NetworkMap(min(max(temperature * reach, EPSILON_MIN), EPSILON_MAX), "log_density")
+    for _ in range(_TRIES):
+        epsilon = point.epsilon * temperature / point.temperature(model, unit_rows)
+        if not EPSILON_MIN < epsilon < EPSILON_MAX:
+            break
+        point = NetworkMap(epsilon, "log_density")
+    return point

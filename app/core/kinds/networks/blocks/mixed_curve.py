@@ -34,6 +34,7 @@ CLOSE = 1.02
 WORK_MAX = 300_000
 GROUPED_WORK_MAX = 300_000
 BENT_WORK_MAX = 1_200_000
+SHORT_WORK_MAX = 40_000
 """Rectangles times points of the grid; more where b rises and falls, for which nothing closer than its range is known before."""
 _BATCH = 200_000
 _ROUND = 20_000
@@ -62,16 +63,7 @@ def drawn_suprema(
 ) -> Array:
     """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
     are of totals u + w, each up to one of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before."""
-    groups = _ALL if ends is None else ends
-    if not len(boxes):
-        return np.zeros((len(groups), _FIGURES))
-    pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
-    each = np.full(len(boxes), pure)
-    steps = np.diff(b)
-    if len(groups) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
-        each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
-    first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
-    return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
+    return drawn_brackets(grid, counts, b, share, scale, boxes, tops, ends, pure_most, searched=True)[0]
 
 
 def drawn_brackets(
@@ -79,17 +71,25 @@ def drawn_brackets(
     counts: Counts,
     b: Array,
     share: float,
+    scale: float,
     boxes: Box,
     tops: Array,
     ends: NDArray[np.int64] | None = None,
+    pure_most: float = np.inf,
+    searched: bool = False,
 ) -> tuple[Array, Array]:
-    """Figures that `drawn_suprema` does not exceed, and figures of some counts, which it does not fall below: no search."""
+    """(a bound of `drawn_suprema`, what is reached at some counts); after a short search unless `searched` in full."""
     groups = _ALL if ends is None else ends
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES)), np.zeros((len(groups), _FIGURES))
-    first = convex_figures(np.column_stack([tops, np.full(len(boxes), np.ptp(b))]))
+    pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
+    each = np.full(len(boxes), pure)
+    steps = np.diff(b)
+    if len(groups) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
+        each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
+    first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
     search = _Search(grid, counts, b, share / grid.size / (1 - share), groups)
-    return search.by_group(boxes, first), search.reached_by_highest(boxes, first)
+    return search.suprema(boxes, first, scale, search.work_max() if searched else SHORT_WORK_MAX)
 
 
 @dataclass(slots=True)
@@ -114,14 +114,16 @@ class _Search:
         width = -(-grid.size // _BINS)
         self._starts = np.arange(0, grid.size, width)
 
-    def suprema(self, boxes: Box, tops: Array, scale: float) -> Array:
+    def work_max(self) -> int:
+        allowed = WORK_MAX if len(self._ends) == 1 else GROUPED_WORK_MAX
+        return max(allowed, min(_BOXES * self._grid.size, BENT_WORK_MAX)) if self._monotone else BENT_WORK_MAX
+
+    def suprema(self, boxes: Box, tops: Array, scale: float, work_max: int) -> tuple[Array, Array]:
         """Always the rectangles first that stand highest above what their groups are known to reach."""
         best, work = np.zeros((len(self._ends), _FIGURES)), 0
         if self._monotone and len(best) == 1:  # known closely enough
             best[:, PURE] = tops[:, PURE].max()
         state = np.full(len(boxes), _NEW)
-        work_max = WORK_MAX if len(best) == 1 else GROUPED_WORK_MAX
-        work_max = max(work_max, min(_BOXES * self._grid.size, BENT_WORK_MAX)) if self._monotone else BENT_WORK_MAX
         while work < work_max:
             excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
             chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
@@ -138,20 +140,9 @@ class _Search:
             tops = np.concatenate([np.delete(tops, chosen, axis=0), found])
             state = np.concatenate([np.delete(state, chosen), np.where(single, _CLOSED, _SEEN)])
             work += (len(parts) + len(points)) * self._grid.size
-        return self.by_group(boxes, tops)
-
-    def by_group(self, boxes: Box, tops: Array) -> Array:
         first, last = self._groups(boxes)
-        held = [(first <= group) & (group <= last) for group in range(len(self._ends))]
-        return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held])
-
-    def reached_by_highest(self, boxes: Box, tops: Array) -> Array:
-        """What is reached in every group at counts of the rectangles with the highest bounds."""
-        best, groups = np.zeros((len(self._ends), _FIGURES)), self._groups(boxes)
-        held = [np.flatnonzero((groups[0] <= group) & (group <= groups[1])) for group in range(len(best))]
-        points = np.unique(np.concatenate([self._inside(boxes[inside], tops[inside]) for inside in held]), axis=0)
-        self._reached(best, points, self.bounds(points))
-        return best
+        held = [(first <= group) & (group <= last) for group in range(len(best))]
+        return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held]), best
 
     def _groups(self, boxes: Box) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of the smallest and the largest total of every rectangle."""

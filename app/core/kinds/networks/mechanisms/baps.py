@@ -44,13 +44,6 @@ class NetworkBaps(BapsFields):
             grid_points=record.grid_points,
         )
 
-    def total_brackets(self, model: NetworkModel, people: int, unit_rows: int) -> tuple[Cost, Cost]:
-        """(no less, no more) than `cost` charges in all, much sooner: for choosing."""
-        error = largest_error(block_shapes(model, people * unit_rows, unit_rows, self.temperature))
-        touched = touched_blocks(model, unit_rows)
-        most, least = record_brackets(model, people, unit_rows, self.temperature)
-        return with_slack(most, touched, error).times(self.samples), least.times(self.samples)
-
     def attribute_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
         """If only one attribute of one record changed: beside the papers' 2NτL, never charged."""
         return record_cost(model, people, unit_rows, self.temperature).attribute.times(self.samples)
@@ -77,6 +70,13 @@ def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: flo
     record = record_cost(model, people, unit_rows, temperature)
     shapes = block_shapes(model, people * unit_rows, unit_rows, temperature)
     return with_slack(record.cost, record.touched, largest_error(shapes))
+
+
+def draw_brackets(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> tuple[Cost, Cost]:
+    """(no less, no more) than `draw_cost`, much sooner: for choosing."""
+    error = largest_error(block_shapes(model, people * unit_rows, unit_rows, temperature))
+    most, least = record_brackets(model, people, unit_rows, temperature)
+    return with_slack(most, touched_blocks(model, unit_rows), error), least
 
 
 def method_of(record: RecordCost, unit_rows: int) -> str:
