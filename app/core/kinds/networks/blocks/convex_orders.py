@@ -34,16 +34,17 @@ def power_sums(weight: Array, ratio: Array, powers: Sequence[float]) -> list[Arr
 def convex_figures(figures: Array, worked_out: NDArray[np.int64] = PLACES) -> Array:
     """What F(1) = 0, convexity and a slope of at most D_∞ leave of bounds of F, known at the orders in those places."""
     pure = figures[:, PURE]
-    powers = np.concatenate([np.zeros((len(figures), 1)), figures[:, 1:PURE] * _POWERS], axis=1)
     places = np.append(0.0, _POWERS)
+    powers = np.zeros((len(places), len(figures)))  # orders first: a row at a time
+    powers[1:] = (figures[:, 1:PURE] * _POWERS).T
     for i in range(1, len(places)):
-        powers[:, i] = np.minimum(powers[:, i], powers[:, i - 1] + (places[i] - places[i - 1]) * pure)
+        np.minimum(powers[i], powers[i - 1] + (places[i] - places[i - 1]) * pure, out=powers[i])
     known = np.concatenate([[0], 1 + worked_out])
-    for low, high in pairwise(known):
-        between = np.arange(low + 1, high)
-        part = (places[between] - places[low]) / (places[high] - places[low])
-        chord = powers[:, [low]] * (1 - part) + powers[:, [high]] * part
-        powers[:, between] = np.minimum(powers[:, between], chord)
-    figures[:, 1:PURE] = powers[:, 1:] / _POWERS
+    for low, high in pairwise(known.tolist()):
+        for between in range(low + 1, high):
+            part = (places[between] - places[low]) / (places[high] - places[low])
+            chord = powers[low] * (1 - part) + powers[high] * part
+            np.minimum(powers[between], chord, out=powers[between])
+    figures[:, 1:PURE] = powers[1:].T / _POWERS
     figures[:, :PURE] = np.minimum.accumulate(figures[:, :PURE][:, ::-1], axis=1)[:, ::-1]
     return figures

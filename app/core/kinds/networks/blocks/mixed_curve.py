@@ -189,8 +189,7 @@ class _Search:
         u0, u1, w0, w1 = boxes.T
         middle = np.stack([(u0 + u1) / 2, (w0 + w1) / 2], axis=1)
         ends = np.stack([boxes[:, [0, 2]], boxes[:, [0, 3]], boxes[:, [1, 2]], boxes[:, [1, 3]]], axis=1)
-        corners, where = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
-        where = where.reshape(-1, 4)
+        corners, where = _different(ends.reshape(-1, 2))
         at, mid = self._tables(corners), self._tables(middle)
         p_mid, p_at = np.exp(mid.log_p), np.exp(at.log_p)
         rising, falling = self._counts.rising, self._counts.falling
@@ -199,10 +198,14 @@ class _Search:
         moved = ((ends - middle[:, None]) * mean[:, None]).sum(axis=2)
         apart = np.maximum(at.psi[where] - mid.psi[:, None] - moved, 0.0) + 4 * error[:, None]
         apart[(u0 == u1) & (w0 == w1)] = 0.0
-        posterior = self._posterior.at(p_at)[where]
-        posterior[..., 1:] += apart[..., None] * (_ORDERS / _POWERS)
-        # KL has a term that is not convex in the counts: between corners other bounds hold, not this one
-        posterior[..., 0] = np.where(apart > 0, np.inf, posterior[..., 0])
+        at_corners = self._posterior.at(p_at)
+        posterior = np.zeros((len(boxes), PURE))
+        for corner in range(4):
+            here = at_corners[where[:, corner]]
+            here[:, 1:] += apart[:, corner, None] * (_ORDERS / _POWERS)
+            # KL has a term that is not convex in the counts: between corners other bounds hold, not this one
+            here[:, 0] = np.where(apart[:, corner] > 0, np.inf, here[:, 0])
+            np.maximum(posterior, here, out=posterior)
         logs = np.log(p_at @ self._tilt)
         largest = (logs[where] + apart).max(axis=1)
         if self._monotone:
@@ -212,7 +215,7 @@ class _Search:
         most = np.minimum(mid.log_p + rise + 2 * error[:, None], 0.0)
         least = at.log_p[where].min(axis=1) - 2 * error[:, None]
         figures = self._mixed(most, least, largest * (1 + 4 * error))
-        figures[:, :PURE] = np.minimum(figures[:, :PURE], posterior.max(axis=1))
+        figures[:, :PURE] = np.minimum(figures[:, :PURE], posterior)
         return convex_figures(figures)
 
     def _mixed(self, most: Array, least: Array, largest: Array) -> Array:
@@ -243,3 +246,11 @@ class _Search:
         log = np.maximum(log - top, LOWEST)
         total = np.log(np.exp(log).sum(axis=1, keepdims=True))
         return _Tables(log - total, (top + total)[:, 0])
+
+
+def _different(points: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Pairs of whole numbers, each once, and where the four corners of every rectangle are among them."""
+    u, w = points.astype(np.int64).T
+    size = int(w.max()) + 1
+    keys, where = np.unique(u * size + w, return_inverse=True)
+    return np.stack(np.divmod(keys, size), axis=1).astype(np.float64), where.reshape(-1, 4)
