@@ -38,7 +38,7 @@ STEP = 1.15
 _LOWEST = -math.floor(math.log(1e6) / math.log(STEP))
 _NOISE_WIDTH = 1e-3
 _HOTTER = (1, 2, 4, 8, 16, 32)
-_GUESSES = 3
+_FIRST, _GUESSES = -14, 4
 _TRIES = 3
 
 
@@ -112,9 +112,7 @@ def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Targe
     def fits(power: int) -> bool:
         return _draws_fit(model, people, unit_rows, target, samples, STEP**power)
 
-    if fits(0):
-        return NetworkBaps(samples)
-    place = 0
+    place = _FIRST
     for _ in range(_GUESSES):
         known = draw_brackets(model, people, unit_rows, STEP**place)[0].times(samples)
         guess = _guess(known, target, place)
@@ -123,11 +121,10 @@ def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Targe
         place = guess
     while place > _LOWEST and not fits(place):
         place = max(_LOWEST, place - 1)
-    found = NetworkBaps(samples, STEP**place)
     if not fits(place):
-        least = found.cost(model, people, unit_rows).total.epsilon(target.delta)
+        least = draw_cost(model, people, unit_rows, STEP**place).times(samples).epsilon(target.delta)
         raise impossible("even at the lowest temperature this many samples cost", least)
-    while place < -1 and fits(place + 1):
+    while place < 0 and fits(place + 1):
         place += 1
     return NetworkBaps(samples, STEP**place)
 
@@ -145,7 +142,7 @@ def _guess(known: Cost, target: Target, place: int) -> int:
     """The power of STEP at which the curve at that place, scaled by τ², or the pure cost, scaled by τ, meets the target."""
     curve = np.array(known.curve)
     offsets = np.array([conversion_offset(order, target.delta) if target.delta > 0 else math.inf for order in ORDERS])
-    for power in range(-1, _LOWEST, -1):
+    for power in range(0, _LOWEST, -1):
         scale = STEP ** (power - place)
         if min(float((curve * scale**2 + offsets).min()), known.pure * scale) <= target.epsilon:
             return power
@@ -153,11 +150,10 @@ def _guess(known: Cost, target: Target, place: int) -> int:
 
 
 def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkBaps:
-    """As many at τ = 1 as fit."""
-    one = NetworkBaps(1)
-    most, least = draw_brackets(model, people, unit_rows, 1.0)
-    if not target.fits_total(least):
-        raise impossible("a single sample costs", most.epsilon(target.delta))
+    """As many at τ = 1 as fit; where not even one does, one that is cooler, which is tried anyway."""
+    one = fitting_baps(model, people, unit_rows, target, 1)
+    if one.temperature < 1:
+        return one
     return NetworkBaps(largest_samples(one.cost(model, people, unit_rows), target))
 
 
