@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_grid import block_grid
-from app.core.kinds.networks.cost import block_shapes
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap
+from app.core.kinds.networks.shapes import block_shapes
 from app.core.kinds.networks.splits import Splits
 from app.core.privacy import ORDERS
 from tests.core.networks.drawn_oracle import converted, exact_suprema, neighbours, posterior_table, sharpened

@@ -23,10 +23,12 @@ class Target:
 
     def fits(self, cost: ReleaseCost) -> bool:
         """Whether an empty account of exactly (ε, δ) admits it, in whole units too."""
+        return self.fits_total(cost.total, cost.gaussian)
+
+    def fits_total(self, total: Cost, gaussian: bool = False) -> bool:
         if not 0 < self.epsilon < math.inf:
             return False
-        total = cost.total
-        whole = cost.gaussian or total.pure <= chargeable(self.epsilon)
+        whole = gaussian or total.pure <= chargeable(self.epsilon)
         return total.epsilon(self.delta) <= (self.epsilon if whole else self.epsilon - UNITS)
 
     def search(

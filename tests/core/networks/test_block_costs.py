@@ -12,8 +12,9 @@ from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid
 from app.core.kinds.networks.blocks.block_terms import CURVE, DIRECTIONS, KL, PURE, SWAP
 from app.core.kinds.networks.blocks.curvature import AXES, RangeMaximum, VarianceMap, plane_edges
 from app.core.kinds.networks.blocks.drawn_cost import block_terms
-from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, range_units, record_cost
+from app.core.kinds.networks.cost import range_units, record_cost
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.shapes import DETAILED_SHAPES_MAX
 from app.core.kinds.networks.structure import Node, build_network
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost

@@ -21,9 +21,10 @@ from app.core.kinds.networks.blocks.block_sampler import (
     weight_error,
     whole_weights,
 )
-from app.core.kinds.networks.cost import block_shapes, range_units, record_cost
+from app.core.kinds.networks.cost import range_units, record_cost
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap
 from app.core.kinds.networks.mechanisms.map_point import sharpener
+from app.core.kinds.networks.shapes import block_shapes
 from app.core.kinds.networks.statistic import count_records
 from app.core.numerics.fixed_point import LOG_BITS
 from app.core.statistics.counts import ExactCounts

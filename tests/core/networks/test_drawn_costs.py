@@ -15,8 +15,8 @@ from app.core.kinds.networks.blocks.curvature import AXES, VarianceMap, plane_ed
 from app.core.kinds.networks.blocks.drawn_cost import searched_terms, total_groups
 from app.core.kinds.networks.blocks.quick_figures import quick_figures
 from app.core.kinds.networks.blocks.visited import drawn_figures
-from app.core.kinds.networks.cost import node_shapes
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap
+from app.core.kinds.networks.shapes import node_shapes
 from app.core.privacy import ORDERS
 from tests.core.networks.drawn_oracle import converted
 from tests.core.networks.star_oracle import Star, between, drawn_by, star_suprema

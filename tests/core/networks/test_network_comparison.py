@@ -7,11 +7,13 @@ import pytest
 
 from app.core.kinds.networks.blocks.joint_maximum import Factor, joint_maximum
 from app.core.kinds.networks.comparison import STEP, fitting_baps, network_alternatives
+from app.core.kinds.networks.cost import record_brackets, record_cost
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkLaplace
 from app.core.privacy.targets import Target
 from app.errors import InvalidMechanism
 from tests.core.networks.test_noise_mechanisms import binary_network
 from tests.core.networks.test_record_costs import model_of
+from tests.deep import deep
 
 NAIVE = binary_network([(), *[(0,)] * 4])
 
@@ -73,3 +75,17 @@ def test_mechanisms_a_network_does_not_allow_are_left_out_and_impossible_targets
     assert kinds == {"baps", "laplace", "gaussian"}
     with pytest.raises(InvalidMechanism):
         fitting_baps(three, 100, 1, Target(1e-9, 0.0), 1_000)
+
+
+@pytest.mark.parametrize(
+    ("people", "unit_rows", "temperature"),
+    [(300, 1, 0.1), (4, 1, 0.5), *(deep(*each) for each in ((300, 1, 1.0), (400, 2, 0.02), (5_000, 1, 0.01)))],
+)
+def test_what_is_charged_lies_between_its_brackets(people: int, unit_rows: int, temperature: float) -> None:
+    """So that a search that trusts them comes to the mechanism it would come to without."""
+    model = model_of((2, 3), ((), (0,)), 1.0, "tree", 0.05)
+    most, least = record_brackets(model, people, unit_rows, temperature)
+    charged = record_cost(model, people, unit_rows, temperature).cost
+    assert (np.array(charged.curve) <= np.array(most.curve) * (1 + 1e-9)).all()
+    assert (np.array(least.curve) <= np.array(charged.curve) * (1 + 1e-6)).all()
+    assert least.pure <= charged.pure * (1 + 1e-6) <= most.pure * (1 + 1e-5)

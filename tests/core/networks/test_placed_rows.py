@@ -7,8 +7,9 @@ from app.core.kinds.networks.blocks.block_cost import certified_terms
 from app.core.kinds.networks.blocks.block_grid import block_grid
 from app.core.kinds.networks.blocks.block_terms import PURE
 from app.core.kinds.networks.comparison import network_alternatives
-from app.core.kinds.networks.cost import all_node_terms, block_shapes, largest_figures, record_cost
+from app.core.kinds.networks.cost import all_node_terms, largest_figures, record_cost
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap
+from app.core.kinds.networks.shapes import block_shapes
 from app.core.privacy import ORDERS
 from app.core.privacy.targets import Target
 from tests.core.networks.drawn_oracle import exact_suprema, neighbours, posterior_table, sharpened

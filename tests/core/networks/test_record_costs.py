@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from app.core.kinds.networks.blocks.block_grid import block_grid
-from app.core.kinds.networks.cost import block_shapes, record_cost
+from app.core.kinds.networks.cost import record_cost
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.shapes import block_shapes
 from app.core.kinds.networks.splits import Splits
 from app.core.kinds.networks.structure import Node, build_network
 from app.core.privacy import ORDERS

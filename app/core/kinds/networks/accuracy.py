@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
 from app.core.kinds.networks.beliefs.posterior import within_range
 from app.core.kinds.networks.blocks.block_grid import block_grid
-from app.core.kinds.networks.cost import node_shapes
 from app.core.kinds.networks.mechanisms import NetworkMechanism
 from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.shapes import node_shapes
 from app.core.kinds.networks.splits import level_probabilities
 from app.core.statistics.counts import ExactCounts
 

@@ -7,7 +7,7 @@ hot ones until the prior outweighs the cooled data. Where N is open, a few numbe
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,9 +22,11 @@ from app.core.kinds.networks.mechanisms import (
     NetworkMap,
     NetworkMechanism,
 )
+from app.core.kinds.networks.mechanisms.baps import draw_brackets, draw_cost
 from app.core.kinds.networks.model import NetworkModel
 from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.core.privacy import ORDERS, conversion_offset
+from app.core.privacy.cost import Cost
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, ReleaseCost
 from app.core.privacy.targets import Target, impossible, largest_samples
 from app.errors import InvalidMechanism, InvalidModel
@@ -36,13 +38,28 @@ STEP = 1.15
 _LOWEST = -math.floor(math.log(1e6) / math.log(STEP))
 _NOISE_WIDTH = 1e-3
 _HOTTER = (1, 2, 4, 8, 16, 32)
+_FIRST, _GUESSES = -14, 4
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkAlternative:
+    """Of a mechanism that fits; what it costs is worked out when asked for, since most are only compared."""
+
     mechanism: NetworkMechanism
-    cost: ReleaseCost
     accuracy: NetworkAccuracy
+    model: NetworkModel
+    people: int
+    unit_rows: int
+
+    @property
+    def cost(self) -> ReleaseCost:
+        return self.mechanism.cost(self.model, self.people, self.unit_rows)
+
+
+def rated(model: NetworkModel, mechanism: NetworkMechanism, people: int, unit_rows: int) -> NetworkAlternative:
+    accuracy = expected_accuracy(model, mechanism, people, unit_rows)
+    return NetworkAlternative(mechanism, accuracy, model, people, unit_rows)
 
 
 def network_alternatives(
@@ -58,11 +75,8 @@ def network_alternatives(
             refusal = refusal or refused
     if not found and refusal is not None:
         raise refusal
-    rated = [
-        NetworkAlternative(each, each.cost(model, people, unit_rows), expected_accuracy(model, each, people, unit_rows))
-        for each in found
-    ]
-    return sorted(rated, key=lambda alternative: alternative.accuracy.kl)
+    fitting = (rated(model, each, people, unit_rows) for each in found)
+    return sorted(fitting, key=lambda alternative: alternative.accuracy.kl)
 
 
 def _fits(
@@ -89,44 +103,58 @@ def _fits(
 
 
 def fitting_baps(model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int) -> NetworkBaps:
-    """The hottest temperature, a power of `STEP`, at which `samples` draws fit: an evaluation may take half a second.
+    """The hottest temperature, a power of `STEP`, at which `samples` draws fit.
 
-    The cost falls about like τ², which says where to look first; each step from there is checked by its own cost.
+    The cost falls about like τ², which says where to look first; each step from there is checked by its own cost, or by
+    brackets of it where these already tell.
     """
 
-    def at(power: int) -> ReleaseCost:
-        return NetworkBaps(samples, STEP**power).cost(model, people, unit_rows)
+    def fits(power: int) -> bool:
+        return _draws_fit(model, people, unit_rows, target, samples, STEP**power)
 
-    full = at(0)
-    if target.fits(full):
-        return NetworkBaps(samples, 1.0)
-    place = _guess(full, target)
-    while place > _LOWEST and not target.fits(at(place)):
-        place = max(_LOWEST, place - 2)
-    if not target.fits(at(place)):
-        raise impossible("even at the lowest temperature this many samples cost", at(place).total.epsilon(target.delta))
-    while place < -1 and target.fits(at(place + 1)):
+    place = _FIRST
+    for _ in range(_GUESSES):
+        known = draw_brackets(model, people, unit_rows, STEP**place)[0].times(samples)
+        guess = _guess(known, target, place)
+        if guess == place:
+            break
+        place = guess
+    while place > _LOWEST and not fits(place):
+        place = max(_LOWEST, place - 1)
+    if not fits(place):
+        least = draw_cost(model, people, unit_rows, STEP**place).times(samples).epsilon(target.delta)
+        raise impossible("even at the lowest temperature this many samples cost", least)
+    while place < 0 and fits(place + 1):
         place += 1
     return NetworkBaps(samples, STEP**place)
 
 
-def _guess(full: ReleaseCost, target: Target) -> int:
-    """The power of STEP at which the curve at τ = 1, scaled by τ², or the pure cost, scaled by τ, meets the target."""
-    curve = np.array(full.total.curve)
+def _draws_fit(
+    model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int, temperature: float
+) -> bool:
+    most, least = (cost.times(samples) for cost in draw_brackets(model, people, unit_rows, temperature))
+    if target.fits_total(most) or not target.fits_total(least):
+        return target.fits_total(most)
+    return target.fits_total(draw_cost(model, people, unit_rows, temperature).times(samples))
+
+
+def _guess(known: Cost, target: Target, place: int) -> int:
+    """The power of STEP at which the curve at that place, scaled by τ², or the pure cost, scaled by τ, meets the target."""
+    curve = np.array(known.curve)
     offsets = np.array([conversion_offset(order, target.delta) if target.delta > 0 else math.inf for order in ORDERS])
-    for power in range(-1, _LOWEST, -1):
-        scale = STEP**power
-        if min(float((curve * scale**2 + offsets).min()), full.total.pure * scale) <= target.epsilon:
+    for power in range(0, _LOWEST, -1):
+        scale = STEP ** (power - place)
+        if min(float((curve * scale**2 + offsets).min()), known.pure * scale) <= target.epsilon:
             return power
     return _LOWEST
 
 
 def _most_samples(model: NetworkModel, people: int, unit_rows: int, target: Target) -> NetworkBaps:
-    """As many at τ = 1 as fit."""
-    cost = NetworkBaps(1).cost(model, people, unit_rows)
-    if not target.fits(replace(cost, samples=1)):
-        raise impossible("a single sample costs", cost.total.epsilon(target.delta))
-    return NetworkBaps(largest_samples(cost, target))
+    """As many at τ = 1 as fit; where not even one does, one that is cooler, which is tried anyway."""
+    one = fitting_baps(model, people, unit_rows, target, 1)
+    if one.temperature < 1:
+        return one
+    return NetworkBaps(largest_samples(one.cost(model, people, unit_rows), target))
 
 
 def largest_noise(
@@ -170,17 +198,27 @@ def _hottest_map(model: NetworkModel, people: int, unit_rows: int, target: Targe
     """
     reach = unit_rows * range_units(model) * math.log((1 - model.trim) / model.trim)
 
-    def at(temperature: float) -> NetworkMap:
-        return NetworkMap(min(max(temperature * reach, EPSILON_MIN), EPSILON_MAX), "log_density")
+    def fits(point: NetworkMap) -> bool:
+        return _draws_fit(model, people, unit_rows, target, 1, point.temperature(model, unit_rows))
 
-    best = at(fitting_baps(model, people, unit_rows, target, 1).temperature)
-    cost = best.cost(model, people, unit_rows)
-    if not target.fits(cost):
-        raise impossible("this release costs", cost.total.epsilon(target.delta))
+    best = _point_as_hot(model, unit_rows, reach, fitting_baps(model, people, unit_rows, target, 1).temperature)
+    if not fits(best):
+        raise impossible("this release costs", best.cost(model, people, unit_rows).total.epsilon(target.delta))
     if best.temperature(model, unit_rows) > 1 / STEP:
         for power in _HOTTER:
-            hotter = at(STEP**power)
-            if not target.fits(hotter.cost(model, people, unit_rows)):
+            hotter = _point_as_hot(model, unit_rows, reach, STEP**power)
+            if not fits(hotter):
                 break
             best = hotter
     return best
+
+
+def _point_as_hot(model: NetworkModel, unit_rows: int, reach: float, temperature: float) -> NetworkMap:
+    """To the last bit where a few tries find it: what was worked out for `baps` then serves."""
+    point = NetworkMap(min(max(temperature * reach, EPSILON_MIN), EPSILON_MAX), "log_density")
+    for _ in range(_TRIES):
+        epsilon = point.epsilon * temperature / point.temperature(model, unit_rows)
+        if not EPSILON_MIN < epsilon < EPSILON_MAX:
+            break
+        point = NetworkMap(epsilon, "log_density")
+    return point

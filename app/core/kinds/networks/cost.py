@@ -16,9 +16,9 @@ each node's rows can do then is in `several_rows.py`. If their numbers differ, t
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,13 @@ from app.core.kinds.networks.blocks.block_terms import (
     PURE,
     RANGE,
     BlockTerms,
-    moves,
     range_figures,
 )
-from app.core.kinds.networks.blocks.drawn_cost import block_terms
+from app.core.kinds.networks.blocks.drawn_cost import block_terms, bracketing_terms
 from app.core.kinds.networks.blocks.joint_maximum import joint_maximum
-from app.core.kinds.networks.enumerated import enumerated_figures
+from app.core.kinds.networks.enumerated import enumerated_figures, few_neighbours
 from app.core.kinds.networks.factors import node_factor
-from app.core.kinds.networks.grouped_totals import ROWS_MAX as GROUPED_ROWS_MAX
-from app.core.kinds.networks.grouped_totals import grouped_factors, sole_parents
+from app.core.kinds.networks.grouped_totals import grouped_factors
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.one_row import NodeTerms, node_terms
 from app.core.kinds.networks.several_rows import (
@@ -49,15 +47,20 @@ from app.core.kinds.networks.several_rows import (
     PlacedTerms,
     placed_rows,
 )
+from app.core.kinds.networks.shapes import (
+    certified_shapes,
+    detailed_shapes,
+    grouped_shapes,
+    largest_grid,
+    node_shapes,
+    touched_blocks,
+)
 from app.core.kinds.networks.shared_sides import FINE_GROUPS, GROUPS, NO_SIDES, shared_sides
 from app.core.kinds.networks.splits import deepest
 from app.core.privacy.cost import Cost
 
 Array = NDArray[np.float64]
 
-DETAILED_SHAPES_MAX = 48
-"""Different blocks whose costs are certified one by one, a tenth of a second each; any more are charged by their range. With
-several rows a person each has more moves to certify, and fewer are."""
 _ROUNDING = 1e-12
 
 
@@ -85,33 +88,64 @@ class RecordCost:
 def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> RecordCost:
     """Cached by the public numbers it is a function of. Without the slack of a sampler."""
     rows = people * unit_rows
-
-    def shapes_of_node(i: int) -> list[BlockShape]:
-        return node_shapes(model, i, rows, unit_rows, temperature)
-
-    told = grouped_shapes(model, rows, unit_rows, temperature)
-    known = terms_of_shapes(
-        detailed_shapes(model, people, unit_rows, temperature), lambda shape: block_terms(shape, shape in told)
-    )
     terms: Sequence[Terms]
     if unit_rows > UNIT_ROWS_PLACED_MAX:
+        exact_blocks = False
         terms = [_ranged_node(model, i, people, unit_rows, temperature) for i in range(len(model.network.nodes))]
     else:
+        told = grouped_shapes(model, rows, unit_rows, temperature)
+        known = terms_of_shapes(
+            detailed_shapes(model, people, unit_rows, temperature), lambda shape: block_terms(shape, shape in told)
+        )
+        exact_blocks = all(block.exact for block in known.values())
         terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__, CHARGED_ROWS_MAX)
+    figures, single, exact = _joined_figures(model, terms, rows)
+    figures = lowered(
+        figures,
+        enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, temperature)),
+    )
+    return RecordCost(
+        cost=_cost(figures),
+        attribute=_cost(single),
+        kl_sup=float(figures[KL]),
+        range_pure=float(figures[RANGE]),
+        touched=touched_blocks(model, unit_rows),
+        exact=exact and exact_blocks,
+        grid_points=largest_grid(model, people, unit_rows, temperature),
+    )
+
+
+@lru_cache(maxsize=256)
+def record_brackets(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> tuple[Cost, Cost]:
+    """(no less, no more) than `record_cost` charges, much sooner: whether a setting fits is mostly plain from these."""
+    if unit_rows > UNIT_ROWS_PLACED_MAX or few_neighbours(model, people, unit_rows):
+        charged = record_cost(model, people, unit_rows, temperature).cost
+        return charged, charged
+    rows = people * unit_rows
+    told = grouped_shapes(model, rows, unit_rows, temperature)
+    shapes = detailed_shapes(model, people, unit_rows, temperature)
+    sides = []
+    for side in (0, 1):
+        known = terms_of_shapes(shapes, partial(_bracket, told, side))
+        terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__, CHARGED_ROWS_MAX)
+        sides.append(_cost(_joined_figures(model, terms, rows)[0]))
+    return sides[0], sides[1]
+
+
+def _bracket(told: Set[BlockShape], side: int, shape: BlockShape) -> BlockTerms:
+    return bracketing_terms(shape, shape in told)[side]
+
+
+def _joined_figures(model: NetworkModel, terms: Sequence[Terms], rows: int) -> tuple[Array, Array, bool]:
     figures, single, exact = charged_figures(model, terms)
     grouped = grouped_factors(model, terms, rows)
     if grouped is not None:
         figures = np.minimum(figures, joint_maximum(grouped).values * (1 + _ROUNDING))
-    figures = lowered(figures, enumerated_figures(model, people, unit_rows, shapes_of_node))
-    return RecordCost(
-        cost=Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())),
-        attribute=Cost(float(single[PURE]), tuple(single[CURVE].tolist())),
-        kl_sup=float(figures[KL]),
-        range_pure=float(figures[RANGE]),
-        touched=2 * unit_rows * sum(deepest(model.node_splits(i)) for i in range(len(terms))),
-        exact=unit_rows <= UNIT_ROWS_PLACED_MAX and exact and all(block.exact for block in known.values()),
-        grid_points=max(block.grid_points for block in known.values()),
-    )
+    return figures, single, exact
+
+
+def _cost(figures: Array) -> Cost:
+    return Cost(float(figures[PURE]), tuple(figures[CURVE].tolist()))
 
 
 def all_node_terms(
@@ -205,44 +239,13 @@ def range_units(model: NetworkModel) -> int:
     return round(float(joint_maximum(factors).values[0]))
 
 
-def block_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
-    """The different shapes among all blocks, which are far fewer than the blocks; those of most nodes first."""
-    found: dict[BlockShape, int] = {}
-    for i in range(len(model.network.nodes)):
-        for shape in node_shapes(model, i, rows, unit_rows, temperature):
-            found[shape] = found.get(shape, 0) + 1
-    return sorted(found, key=lambda shape: -found[shape])
-
-
-def detailed_shapes(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> list[BlockShape]:
-    """All shapes; of those whose rows are charged by their range alone, as they are for one row a person."""
-    counted = unit_rows if unit_rows <= UNIT_ROWS_PLACED_MAX else 1
-    return block_shapes(model, people * unit_rows, counted, temperature)
-
-
 def terms_of_shapes(
     shapes: list[BlockShape], certified_by: Callable[[BlockShape], BlockTerms] = block_terms
 ) -> dict[BlockShape, BlockTerms]:
-    certified = max(4, DETAILED_SHAPES_MAX * len(moves(1)) // len(moves(shapes[0].unit_rows)))
+    certified = certified_shapes(shapes)
     return {
         shape: certified_by(shape) if place < certified else range_terms(shape) for place, shape in enumerate(shapes)
     }
-
-
-def grouped_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> set[BlockShape]:
-    """Those of which figures by the total of counts are of use."""
-    if unit_rows > 1 or rows > GROUPED_ROWS_MAX:
-        return set()
-    return {node_shapes(model, i, rows, unit_rows, temperature)[0] for i in sole_parents(model)}
-
-
-def node_shapes(model: NetworkModel, i: int, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
-    """Of every split of node i. All rows fall in the first split of a node without parents."""
-    full = not model.network.nodes[i].parents
-    return [
-        BlockShape(*model.split_prior(i, split), model.trim, rows, temperature, full and at == 0, unit_rows)
-        for at, split in enumerate(model.node_splits(i))
-    ]
 
 
 def _one_attribute(model: NetworkModel, i: int, terms: Sequence[Terms]) -> Array:

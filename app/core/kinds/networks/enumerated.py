@@ -35,7 +35,7 @@ _CHUNK = 100_000
 _SUMS = 2_000_000
 
 
-def few_neighbours(model: NetworkModel, people: int, unit_rows: int, work_max: int) -> bool:
+def few_neighbours(model: NetworkModel, people: int, unit_rows: int, work_max: int = WORK_MAX) -> bool:
     """Whether all pairs can be visited, from public sizes alone."""
     network = model.network
     if people * unit_rows > ROWS_MAX:

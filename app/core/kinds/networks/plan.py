@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
-from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives
+from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives, rated
 from app.core.kinds.networks.mechanisms import (
     NetworkBaps,
     NetworkFourier,
@@ -48,7 +48,7 @@ def figures(question: PlanQuestion) -> Figures:
         samples = auto_samples(question.mechanism, question.samples_max)
         own, *rest = _kept(network_alternatives(model, people, unit_rows, question.auto_target, samples), question)
     else:
-        own = _rated(_calibrated(question, model), model, people, unit_rows)
+        own = rated(model, _calibrated(question, model), people, unit_rows)
         rest = _compared(question, model, own)
     return Figures(
         model=model,
@@ -93,11 +93,6 @@ def _calibrated(question: PlanQuestion, model: NetworkModel) -> NetworkMechanism
     raise InvalidMechanism("calibrate", "samples or temperature: a network's trim is shared by all its tables")
 
 
-def _rated(mechanism: NetworkMechanism, model: NetworkModel, people: int, unit_rows: int) -> NetworkAlternative:
-    cost = mechanism.cost(model, people, unit_rows)
-    return NetworkAlternative(mechanism, cost, expected_accuracy(model, mechanism, people, unit_rows))
-
-
 def _compared(question: PlanQuestion, model: NetworkModel, own: NetworkAlternative) -> list[NetworkAlternative]:
     """The other kinds of mechanism at this one's own cost."""
     epsilon = own.cost.total.epsilon(question.delta)
@@ -119,8 +114,8 @@ def _kept(found: list[NetworkAlternative], question: PlanQuestion) -> list[Netwo
     return list(best.values())
 
 
-def _advice(rated: list[NetworkAlternative]) -> str:
-    best, *rest = sorted(rated, key=lambda each: each.accuracy.kl)
+def _advice(compared: list[NetworkAlternative]) -> str:
+    best, *rest = sorted(compared, key=lambda each: each.accuracy.kl)
     if not rest:
         return f"{best.mechanism.kind}: the only mechanism that fits"
     others = ", ".join(f"{each.mechanism.kind} {each.accuracy.kl:.3g}" for each in rest)
@@ -212,11 +207,11 @@ def _positive(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _alternative_json(rated: NetworkAlternative, delta: float) -> dict[str, Any]:
+def _alternative_json(other: NetworkAlternative, delta: float) -> dict[str, Any]:
     return {
-        "mechanism": rated.mechanism.as_json(),
-        "epsilon": rated.cost.total.epsilon(delta),
-        "accuracy": _accuracy_json(rated.accuracy),
+        "mechanism": other.mechanism.as_json(),
+        "epsilon": other.cost.total.epsilon(delta),
+        "accuracy": _accuracy_json(other.accuracy),
     }
 
 

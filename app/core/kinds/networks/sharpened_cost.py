@@ -17,18 +17,16 @@ from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE
 from app.core.kinds.networks.blocks.sharpened import gap_terms, sharpened_pure, sharpened_terms
 from app.core.kinds.networks.blocks.visited import every_pair_is_visited
 from app.core.kinds.networks.cost import (
-    DETAILED_SHAPES_MAX,
     all_node_terms,
-    block_shapes,
     charged_figures,
     largest_figures,
     lowered,
-    node_shapes,
     terms_of_shapes,
 )
 from app.core.kinds.networks.enumerated import enumerated_figures
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import CHARGED_ROWS_MAX, UNIT_ROWS_PLACED_MAX
+from app.core.kinds.networks.shapes import DETAILED_SHAPES_MAX, block_shapes, node_shapes
 from app.core.privacy.cost import Cost
 
 Array = NDArray[np.float64]

@@ -42,7 +42,7 @@ class NoisyTables:
     def log_law(self, residual: Array) -> float:
         if self.gaussian:
             return float(residual @ residual) / (-2 * self.scale**2)
-        return float(np.abs(residual).sum()) / -self.scale
+        return float(np.add.reduce(np.abs(residual))) / -self.scale  # a method would take twice as long
 
 
 def noise_sd(scale: float, gaussian: bool) -> float:

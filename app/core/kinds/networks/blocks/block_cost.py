@@ -88,16 +88,17 @@ def up_to_mirror(
 
 
 def figures_of(grid: BlockGrid, shape: BlockShape, d: Direction, suprema: Array) -> Array:
-    """From [KL, D_α …, pure], with what rounding may have lost and what the range bounds."""
+    """From [KL, D_α …, pure], with what rounding may have lost and what the range bounds; any number of rows at once."""
     reach = float(np.ptp(grid.change(d))) * (1 + _RELATIVE)
-    figures = np.minimum(suprema[:PURE] * (1 + _RELATIVE) + _ABSOLUTE * reach, reach)
+    figures = np.minimum(suprema[..., :PURE] * (1 + _RELATIVE) + _ABSOLUTE * reach, reach)
     figures = np.minimum(figures, np.concatenate([[1.0], _ORDERS]) * reach**2 / 8)
     unmixed = min(reach, _posterior_pure(grid, shape.rows, d) + _RELATIVE * reach)
-    row = np.empty(COLUMNS)
-    row[PURE], row[RANGE] = min(unmixed, suprema[PURE] * (1 + _RELATIVE)), reach
-    row[:PURE] = np.minimum(figures, row[PURE])
-    row[DISTANCE] = min(np.sqrt(min(figures[KL], unmixed) / 2), np.tanh(reach / 4), -np.expm1(-unmixed))
-    return row
+    rows = np.empty((*suprema.shape[:-1], COLUMNS))
+    rows[..., PURE], rows[..., RANGE] = np.minimum(unmixed, suprema[..., PURE] * (1 + _RELATIVE)), reach
+    rows[..., :PURE] = np.minimum(figures, rows[..., PURE : PURE + 1])
+    apart = np.sqrt(np.minimum(figures[..., KL], unmixed) / 2)
+    rows[..., DISTANCE] = np.minimum(apart, min(np.tanh(reach / 4), -np.expm1(-unmixed)))
+    return rows
 
 
 def _family_suprema(shape: BlockShape, asked: Sequence[Direction]) -> tuple[bool, Array]:

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from app.core.grids.public_grid import GRID_POINTS_MAX
 from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockGrid, BlockShape, block_grid
-from app.core.kinds.networks.cost import DETAILED_SHAPES_MAX, node_shapes
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.shapes import DETAILED_SHAPES_MAX, node_shapes
 from app.core.kinds.networks.splits import level_probabilities, side_totals
 from app.core.privacy.cost import ORDERS, Cost, inexact_kl
 from app.errors import NumericalFailure

@@ -7,7 +7,7 @@
 `block_cost.py` has the figures of the posterior itself, without the mixture, which gains of `map` are set by.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -29,8 +29,13 @@ from app.core.kinds.networks.blocks.block_terms import (
     moves,
 )
 from app.core.kinds.networks.blocks.curvature import VarianceMap, plane_edges
-from app.core.kinds.networks.blocks.mixed_curve import drawn_suprema
-from app.core.kinds.networks.blocks.visited import drawn_figures, every_pair_is_visited, visited_terms
+from app.core.kinds.networks.blocks.mixed_curve import drawn_brackets, drawn_suprema
+from app.core.kinds.networks.blocks.visited import (
+    drawn_figures,
+    every_pair_is_visited,
+    least_before,
+    visited_terms,
+)
 from app.core.privacy.cost import ORDERS
 from app.errors import NumericalFailure
 
@@ -38,7 +43,9 @@ Array = NDArray[np.float64]
 
 FULL_WORK_MAX = 80_000
 """Tables times points up to which every pair of a block that every row falls in is visited."""
+FULL_POINTS_MAX = 3_000
 _CHUNK = 40_000
+_EXAMPLES = 16
 _PARTS = (1 / 2, 3 / 8, 1 / 4, 1 / 6, 1 / 10, 1 / 18, 1 / 36)
 _RELATIVE = 1e-9
 
@@ -63,15 +70,40 @@ def searched_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
     exact = shape.full and shape.unit_rows == 1 and (shape.rows + 1) * grid.size <= FULL_WORK_MAX
     asked, mirrored = up_to_mirror(shape, directions)
     if exact:  # told by successes, which a mirror turns into failures
-        asked, mirrored = list(directions), {}
-    order = [asked.index(mirrored.get(d, d)) for d in directions]
-    if exact:
-        found = _swapped(grid, shape, asked)
+        found, asked, mirrored = _swapped(grid, shape, directions), list(directions), {}
     elif shape.full:
-        found = _family_suprema(shape, asked)
+        found = np.minimum(_family_suprema(shape, asked), _full_ceilings(grid, shape, asked))
     else:
         found = _searched(grid, shape, asked, total_groups(shape.rows) if grouped else None)
-    rows = np.stack([[figures_of(grid, shape, d, each) for each in found[i]] for i, d in enumerate(asked)])[order]
+    return _terms(grid, shape, asked, mirrored, found, exact)
+
+
+@lru_cache(maxsize=256)
+def bracketing_terms(shape: BlockShape, grouped: bool = False) -> tuple[BlockTerms, BlockTerms]:
+    """(no less, no more) than `block_terms`, in a fraction of the time where it searches; for choosing, never charged."""
+    grid = block_grid(shape)
+    if every_pair_is_visited(shape) or (shape.full and grid.size > FULL_POINTS_MAX):
+        return block_terms(shape), block_terms(shape)
+    asked, mirrored = up_to_mirror(shape, moves(shape.unit_rows))
+    if shape.full:
+        ends = _full_ceilings(grid, shape, asked), _full_examples(grid, shape, asked)
+    else:
+        ends = _searched_brackets(grid, shape, asked, total_groups(shape.rows) if grouped else None)
+    most, least = (_terms(grid, shape, asked, mirrored, found, exact=False) for found in ends)
+    return most, least
+
+
+def _terms(
+    grid: BlockGrid,
+    shape: BlockShape,
+    asked: Sequence[Direction],
+    mirrored: Mapping[Direction, Direction],
+    found: Array,
+    exact: bool,
+) -> BlockTerms:
+    """From [asked move, group, figure]."""
+    order = [asked.index(mirrored.get(d, d)) for d in moves(shape.unit_rows)]
+    rows = np.stack([figures_of(grid, shape, d, found[i]) for i, d in enumerate(asked)])[order]
     rows[..., DISTANCE] = np.tanh(rows[..., RANGE] / 4)
     if not (rows >= 0).all() or not np.isfinite(rows).all():
         raise NumericalFailure("the cost of a block came out undefined")
@@ -96,8 +128,10 @@ def total_groups(rows: int) -> NDArray[np.int64]:
     return np.unique([*low, *(rows - 1 - low), rows])
 
 
-def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None) -> Array:
-    """[move, group, figure]."""
+def _starts(
+    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None
+) -> Iterator[tuple[Direction, NDArray[np.int64], Array]]:
+    """Rectangles of counts before every move, and bounds of the posterior's [KL, D_α …] on them."""
     prior = min(shape.alpha, shape.beta)
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)
     axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
@@ -106,23 +140,70 @@ def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], en
     beyond = np.geomspace(last, max(last, shape.rows), 12) if ends is not None else edges[-1:]
     sides = groups(np.unique(np.concatenate([edges, beyond])), shape.rows)
     starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
-    found: dict[Direction, Array] = {}
     for d in sorted(asked, key=lambda move: move[0] * move[1] > 0):
         boxes = reachable(starts, d, shape.rows)
         axis, times = primitive(d)
-        tops = path_bounds(ceilings, axes.index(axis), boxes, d) * times**2
+        yield d, boxes.astype(np.int64), path_bounds(ceilings, axes.index(axis), boxes, d) * times**2
+
+
+def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None) -> Array:
+    """[move, group, figure]."""
+    found: dict[Direction, Array] = {}
+    for d, boxes, tops in _starts(grid, shape, asked, ends):
         found[d] = drawn_suprema(
             grid,
             counts_before(grid, shape, d),
             grid.change(d),
             UNIFORM_SHARE,
             1 / shape.temperature,
-            boxes.astype(np.int64),
+            boxes,
             tops,
             ends,
             _by_steps(found, d),
         )
     return np.stack([found[d] for d in asked])
+
+
+def _searched_brackets(
+    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None
+) -> tuple[Array, Array]:
+    """The first steps of `_searched`, which it goes on from: what is bounded, and what is reached."""
+    sides: dict[Direction, tuple[Array, Array]] = {}
+    for d, boxes, tops in _starts(grid, shape, asked, ends):
+        counts, b = counts_before(grid, shape, d), grid.change(d)
+        known = {move: most for move, (most, _) in sides.items()}
+        sides[d] = drawn_brackets(
+            grid, counts, b, UNIFORM_SHARE, 1 / shape.temperature, boxes, tops, ends, _by_steps(known, d)
+        )
+    most, least = (np.stack([sides[d][i] for d in asked]) for i in (0, 1))
+    return most, least
+
+
+def _full_ceilings(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> Array:
+    """[move, 1, figure] of a block that every row falls in, from ceilings of Var(b) where totals are as many as there are."""
+    suprema = np.zeros((len(asked), 1, PURE + 1))
+    places = [i for i, d in enumerate(asked) if d in SWAP or shape.unit_rows > 1]
+    suprema[places] = np.inf
+    if grid.size > FULL_POINTS_MAX:
+        return suprema
+    for d, boxes, tops in _starts(grid, shape, [asked[i] for i in places], None):
+        held = boxes[:, 1] + boxes[:, 3] >= least_before(shape, d)
+        suprema[asked.index(d), 0, :PURE] = tops[held].max(axis=0, initial=0.0)
+        suprema[asked.index(d), 0, PURE] = np.ptp(grid.change(d))
+    return suprema
+
+
+def _full_examples(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction]) -> Array:
+    """[move, 1, figure]: the largest at some counts where all rows of a person change sides; of other moves nothing."""
+    total, moved = shape.least_rows - 1 + shape.unit_rows, shape.unit_rows
+    s = np.unique(np.geomspace(moved, total, _EXAMPLES).astype(np.int64))
+    before, after = (
+        tables(grid, count.astype(np.float64), (total - count).astype(np.float64)) for count in (s, s - moved)
+    )
+    mixed = [(1 - UNIFORM_SHARE) * table + UNIFORM_SHARE / grid.size for table in (before, after)]
+    row = np.maximum(drawn_figures(*mixed), drawn_figures(*mixed[::-1]))[:, : PURE + 1].max(axis=0)
+    swapped = np.array([d in ((moved, -moved), (-moved, moved)) for d in asked])[:, None]
+    return np.where(swapped, row * (1 - _RELATIVE), 0.0)[:, None]
 
 
 def _by_steps(found: Mapping[Direction, Array], d: Direction) -> float:

@@ -17,15 +17,14 @@ and of what convexity of F(α) = (α−1)·D_α, F(1) = 0 and F' ≤ D_∞ leave
 single pair of counts `mixed` is an equality. Many points of a grid are joined in bins: masses add, the largest ℓ⁺ stands.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, Divergences
 from app.core.kinds.networks.blocks.block_terms import KL, PURE
+from app.core.kinds.networks.blocks.convex_orders import PLACES, POWERS_WORKED_OUT, convex_figures, power_sums
 from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure, mixed_pure_on
 from app.core.privacy.cost import ORDERS
 
@@ -35,6 +34,7 @@ CLOSE = 1.02
 WORK_MAX = 300_000
 GROUPED_WORK_MAX = 300_000
 BENT_WORK_MAX = 1_200_000
+SHORT_WORK_MAX = 40_000
 """Rectangles times points of the grid; more where b rises and falls, for which nothing closer than its range is known before."""
 _BATCH = 200_000
 _ROUND = 20_000
@@ -44,13 +44,10 @@ _NEW, _SEEN, _CLOSED = 0, 1, 2
 _WORTH, _WITHIN = 0.5, 1.04
 _BINS = 128
 _ROUNDING = 2.0**-49
-_LEAST = 1e-40
-"""Smaller powers are nothing: 10⁻⁴⁰ against a sum of at least γ/K."""
 _FIGURES = PURE + 1
+_ALL = np.array([np.iinfo(np.int64).max])
 _ORDERS = np.array(ORDERS)
 _POWERS = _ORDERS - 1
-POWERS_WORKED_OUT = np.array([0.25, 1, 3, 7, 11, 15, 23, 31, 63, 127, 255, 511])
-PLACES = np.searchsorted(_POWERS, POWERS_WORKED_OUT)
 
 
 def drawn_suprema(
@@ -66,16 +63,33 @@ def drawn_suprema(
 ) -> Array:
     """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
     are of totals u + w, each up to one of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before."""
-    groups = np.array([np.iinfo(np.int64).max]) if ends is None else ends
+    return drawn_brackets(grid, counts, b, share, scale, boxes, tops, ends, pure_most, searched=True)[0]
+
+
+def drawn_brackets(
+    grid: BlockGrid,
+    counts: Counts,
+    b: Array,
+    share: float,
+    scale: float,
+    boxes: Box,
+    tops: Array,
+    ends: NDArray[np.int64] | None = None,
+    pure_most: float = np.inf,
+    searched: bool = False,
+) -> tuple[Array, Array]:
+    """(a bound of `drawn_suprema`, what is reached at some counts); after a short search unless `searched` in full."""
+    groups = _ALL if ends is None else ends
     if not len(boxes):
-        return np.zeros((len(groups), _FIGURES))
+        return np.zeros((len(groups), _FIGURES)), np.zeros((len(groups), _FIGURES))
     pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
     each = np.full(len(boxes), pure)
     steps = np.diff(b)
     if len(groups) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
         each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
     first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
-    return _Search(grid, counts, b, share / grid.size / (1 - share), groups).suprema(boxes, first, scale)
+    search = _Search(grid, counts, b, share / grid.size / (1 - share), groups)
+    return search.suprema(boxes, first, scale, search.work_max() if searched else SHORT_WORK_MAX)
 
 
 @dataclass(slots=True)
@@ -100,14 +114,16 @@ class _Search:
         width = -(-grid.size // _BINS)
         self._starts = np.arange(0, grid.size, width)
 
-    def suprema(self, boxes: Box, tops: Array, scale: float) -> Array:
+    def work_max(self) -> int:
+        allowed = WORK_MAX if len(self._ends) == 1 else GROUPED_WORK_MAX
+        return max(allowed, min(_BOXES * self._grid.size, BENT_WORK_MAX)) if self._monotone else BENT_WORK_MAX
+
+    def suprema(self, boxes: Box, tops: Array, scale: float, work_max: int) -> tuple[Array, Array]:
         """Always the rectangles first that stand highest above what their groups are known to reach."""
         best, work = np.zeros((len(self._ends), _FIGURES)), 0
         if self._monotone and len(best) == 1:  # known closely enough
             best[:, PURE] = tops[:, PURE].max()
         state = np.full(len(boxes), _NEW)
-        work_max = WORK_MAX if len(best) == 1 else GROUPED_WORK_MAX
-        work_max = max(work_max, min(_BOXES * self._grid.size, BENT_WORK_MAX)) if self._monotone else BENT_WORK_MAX
         while work < work_max:
             excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
             chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
@@ -126,7 +142,7 @@ class _Search:
             work += (len(parts) + len(points)) * self._grid.size
         first, last = self._groups(boxes)
         held = [(first <= group) & (group <= last) for group in range(len(best))]
-        return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held])
+        return np.stack([tops[inside].max(axis=0, initial=0.0) for inside in held]), best
 
     def _groups(self, boxes: Box) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of the smallest and the largest total of every rectangle."""
@@ -173,8 +189,7 @@ class _Search:
         u0, u1, w0, w1 = boxes.T
         middle = np.stack([(u0 + u1) / 2, (w0 + w1) / 2], axis=1)
         ends = np.stack([boxes[:, [0, 2]], boxes[:, [0, 3]], boxes[:, [1, 2]], boxes[:, [1, 3]]], axis=1)
-        corners, where = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
-        where = where.reshape(-1, 4)
+        corners, where = _different(ends.reshape(-1, 2))
         at, mid = self._tables(corners), self._tables(middle)
         p_mid, p_at = np.exp(mid.log_p), np.exp(at.log_p)
         rising, falling = self._counts.rising, self._counts.falling
@@ -183,10 +198,14 @@ class _Search:
         moved = ((ends - middle[:, None]) * mean[:, None]).sum(axis=2)
         apart = np.maximum(at.psi[where] - mid.psi[:, None] - moved, 0.0) + 4 * error[:, None]
         apart[(u0 == u1) & (w0 == w1)] = 0.0
-        posterior = self._posterior.at(p_at)[where]
-        posterior[..., 1:] += apart[..., None] * (_ORDERS / _POWERS)
-        # KL has a term that is not convex in the counts: between corners other bounds hold, not this one
-        posterior[..., 0] = np.where(apart > 0, np.inf, posterior[..., 0])
+        at_corners = self._posterior.at(p_at)
+        posterior = np.zeros((len(boxes), PURE))
+        for corner in range(4):
+            here = at_corners[where[:, corner]]
+            here[:, 1:] += apart[:, corner, None] * (_ORDERS / _POWERS)
+            # KL has a term that is not convex in the counts: between corners other bounds hold, not this one
+            here[:, 0] = np.where(apart[:, corner] > 0, np.inf, here[:, 0])
+            np.maximum(posterior, here, out=posterior)
         logs = np.log(p_at @ self._tilt)
         largest = (logs[where] + apart).max(axis=1)
         if self._monotone:
@@ -196,7 +215,7 @@ class _Search:
         most = np.minimum(mid.log_p + rise + 2 * error[:, None], 0.0)
         least = at.log_p[where].min(axis=1) - 2 * error[:, None]
         figures = self._mixed(most, least, largest * (1 + 4 * error))
-        figures[:, :PURE] = np.minimum(figures[:, :PURE], posterior.max(axis=1))
+        figures[:, :PURE] = np.minimum(figures[:, :PURE], posterior)
         return convex_figures(figures)
 
     def _mixed(self, most: Array, least: Array, largest: Array) -> Array:
@@ -229,32 +248,9 @@ class _Search:
         return _Tables(log - total, (top + total)[:, 0])
 
 
-def power_sums(weight: Array, ratio: Array, powers: Sequence[float]) -> list[Array]:
-    """Σ weight·ratioᵗ for every row and power t, ratios at most 1: powers that are sums of two that went before."""
-    known: dict[float, Array] = {1.0: ratio, 0.5: np.sqrt(ratio)}
-    known[0.25] = np.sqrt(known[0.5])
-    between = {float(2**i) for i in range(1, 16) if 2**i < max(powers)}
-    for power in sorted({*between, *powers} - known.keys()):
-        part = max(other for other in known if power - other in known)
-        made = known[part] * known[power - part]
-        made[made < _LEAST] = 0.0
-        known[power] = made
-    return [np.einsum("ij,ij->i", weight, known[power]) for power in powers]
-
-
-def convex_figures(figures: Array, worked_out: NDArray[np.int64] = PLACES) -> Array:
-    """What F(1) = 0, convexity and a slope of at most D_∞ leave of bounds of F, known at the orders in those places."""
-    pure = figures[:, PURE]
-    powers = np.concatenate([np.zeros((len(figures), 1)), figures[:, 1:PURE] * _POWERS], axis=1)
-    places = np.append(0.0, _POWERS)
-    for i in range(1, len(places)):
-        powers[:, i] = np.minimum(powers[:, i], powers[:, i - 1] + (places[i] - places[i - 1]) * pure)
-    known = np.concatenate([[0], 1 + worked_out])
-    for low, high in pairwise(known):
-        between = np.arange(low + 1, high)
-        part = (places[between] - places[low]) / (places[high] - places[low])
-        chord = powers[:, [low]] * (1 - part) + powers[:, [high]] * part
-        powers[:, between] = np.minimum(powers[:, between], chord)
-    figures[:, 1:PURE] = powers[:, 1:] / _POWERS
-    figures[:, :PURE] = np.minimum.accumulate(figures[:, :PURE][:, ::-1], axis=1)[:, ::-1]
-    return figures
+def _different(points: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Pairs of whole numbers, each once, and where the four corners of every rectangle are among them."""
+    u, w = points.astype(np.int64).T
+    size = int(w.max()) + 1
+    keys, where = np.unique(u * size + w, return_inverse=True)
+    return np.stack(np.divmod(keys, size), axis=1).astype(np.float64), where.reshape(-1, 4)

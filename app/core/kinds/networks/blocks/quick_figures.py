@@ -1,14 +1,14 @@
 """Figures of many pairs of tables at a few multiplications a point: powers of P/Q made from one another, not one by one.
 
 With r = P/Q, M = log max r and e = r·e^{−M} ≤ 1:  (α−1)·D_α = (α−1)·M + log Σ P·e^{α−1}, at orders whose powers are sums of two
-that went before; what convexity leaves between them (`mixed_curve.py:convex_figures`).
+that went before; what convexity leaves between them (`convex_orders.py`).
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.blocks.block_terms import COLUMNS, KL, PURE, RANGE
-from app.core.kinds.networks.blocks.mixed_curve import convex_figures, power_sums
+from app.core.kinds.networks.blocks.convex_orders import convex_figures, power_sums
 from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]

@@ -17,9 +17,10 @@ from app.core.kinds.networks.blocks.block_sampler import (
     largest_error,
     with_slack,
 )
-from app.core.kinds.networks.cost import RecordCost, block_shapes, record_cost
+from app.core.kinds.networks.cost import RecordCost, record_brackets, record_cost
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
+from app.core.kinds.networks.shapes import block_shapes, touched_blocks
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.privacy.cost import Cost
 from app.core.privacy.release_cost import ReleaseCost
@@ -69,6 +70,13 @@ def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: flo
     record = record_cost(model, people, unit_rows, temperature)
     shapes = block_shapes(model, people * unit_rows, unit_rows, temperature)
     return with_slack(record.cost, record.touched, largest_error(shapes))
+
+
+def draw_brackets(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> tuple[Cost, Cost]:
+    """(no less, no more) than `draw_cost`, much sooner: for choosing."""
+    error = largest_error(block_shapes(model, people * unit_rows, unit_rows, temperature))
+    most, least = record_brackets(model, people, unit_rows, temperature)
+    return with_slack(most, touched_blocks(model, unit_rows), error), least
 
 
 def method_of(record: RecordCost, unit_rows: int) -> str:

@@ -33,9 +33,10 @@ from app.core.kinds.networks.blocks.block_sampler import (
     largest_error,
     with_slack,
 )
-from app.core.kinds.networks.cost import block_shapes, range_units, record_cost
+from app.core.kinds.networks.cost import range_units, record_cost
 from app.core.kinds.networks.mechanisms.baps import draw_cost, method_of
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.shapes import block_shapes, largest_grid, touched_blocks
 from app.core.kinds.networks.sharpened_cost import (
     SharpenedCost,
     largest_gap,
@@ -78,15 +79,15 @@ class NetworkMap(MapFields):
         if self.score == AUTO_SCORE:
             raise InvalidMechanism("mechanism.score", "one of " + ", ".join(SCORES))
         temperature = self.temperature(model, unit_rows)
-        record = record_cost(model, people, unit_rows, temperature)
-        error = self._error(model, people, unit_rows)
+        touched, error = touched_blocks(model, unit_rows), self._error(model, people, unit_rows)
         if self.score == "log_density":
+            record = record_cost(model, people, unit_rows, temperature)
             once, method = draw_cost(model, people, unit_rows, temperature), method_of(record, unit_rows)
-            kl = kl_with_slack(record.kl_sup, record.touched, error)
+            kl = kl_with_slack(record.kl_sup, touched, error)
         else:
             found = sharpened(model, people, unit_rows, self.gain(model, people, unit_rows))
-            once = with_slack(found.cost, record.touched, error)
-            kl = kl_with_slack(found.kl_sup, record.touched, error)
+            once = with_slack(found.cost, touched, error)
+            kl = kl_with_slack(found.kl_sup, touched, error)
             method = "exact: every pair of counts" if found.exact else "certified: bounded range"
         return ReleaseCost(
             per_sample=ZERO_COST,
@@ -95,7 +96,7 @@ class NetworkMap(MapFields):
             kl_sup=kl,
             papers_pure=self.epsilon,
             method=method,
-            grid_points=record.grid_points,
+            grid_points=largest_grid(model, people, unit_rows, temperature),
         )
 
     def draw(
@@ -143,7 +144,7 @@ class NetworkMap(MapFields):
 def _largest_gain(model: NetworkModel, people: int, unit_rows: int, epsilon: float) -> float:
     """From ε/Γ, which always fits, up as far as tables that can all be visited allow."""
     error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0))
-    touched = record_cost(model, people, unit_rows, 1.0).touched
+    touched = touched_blocks(model, unit_rows)
 
     def left(gain: float) -> float:
         return epsilon - 4 * touched * _sharpened_error(error, gain)
@@ -175,7 +176,7 @@ def _sharpened_error(error: float, gain: float) -> float:
 def _law_1_gain(model: NetworkModel, people: int, unit_rows: int, epsilon: float) -> float:
     distance = total_variation(model, people, unit_rows)
     error = largest_error(block_shapes(model, people * unit_rows, unit_rows, 1.0)) * (1 + epsilon / distance)
-    left = epsilon - 4 * record_cost(model, people, unit_rows, 1.0).touched * error
+    left = epsilon - 4 * touched_blocks(model, unit_rows) * error
     if not left > 0:
         raise InvalidMechanism("mechanism.epsilon", "a number above what rounding may add for so many people")
     return left / (2 * distance) * _BELOW
