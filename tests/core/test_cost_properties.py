@@ -77,6 +77,7 @@ def test_more_rows_a_person_cost_more(examples: int) -> None:
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 2, deep(3)])
 def test_the_guarantee_gets_cheaper_with_people_at_every_scale(rows: int) -> None:
     epsilons = [Baps(100).cost(bernoulli("x"), 10**power, rows).total.epsilon(1e-6) for power in range(1, 8)]
@@ -84,6 +85,7 @@ def test_the_guarantee_gets_cheaper_with_people_at_every_scale(rows: int) -> Non
     assert epsilons[-1] < 0.06 * rows
 
 
+@pytest.mark.slow
 def test_every_curve_rises_with_the_order_and_stays_below_the_pure_cost() -> None:
     for people, rows in ((3, 1), (1000, 1), (50_000, 1), (100, 2), (10**6, 3)):
         cost = posterior_draw_cost(bernoulli("x"), people, rows, 1.0).cost

@@ -133,6 +133,7 @@ def near_fewest(people: int, unit_rows: int, more: int) -> list[tuple[tuple[int,
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_a_narrow_trim_far_from_zero_has_the_range_of_the_integers_it_is_drawn_by() -> None:
     """Doubles of η lose six digits of their differences there; the charge may not."""
     for family, lower in (("poisson", 0.9999), ("exponential", 2.75), ("pareto", 1.0)):

@@ -121,6 +121,7 @@ def test_a_range_that_fits_is_left_as_it_is() -> None:
     assert smallest_trim(model, 10**6, 1, Baps(1), Target(20.0, 1e-6)) == model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [Target(0.1, 1e-6), Target(1.0, 1e-6), Target(10.0, 1e-9), Target(0.5, 0.0)])
 @pytest.mark.parametrize("score", SCORES)
 def test_a_point_is_chosen_as_sharply_as_the_target_allows(score: Score, target: Target) -> None:
@@ -208,6 +209,7 @@ def test_alternatives_fit_the_target_most_accurate_first_and_a_point_last(
     assert reason(asked, sets[0], [*sets[1:], point]).startswith(f"{sets[0].mechanism.kind}: ")
 
 
+@pytest.mark.slow
 def test_the_default_number_of_free_samples_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three samples or a million: the ranking and its figures stay, because free samples are compared without end."""
     asked = compared("bernoulli", 100_000, Target(10.0, 1e-6))
@@ -242,6 +244,7 @@ def test_a_target_below_what_any_noise_gives_is_refused_and_one_above_gets_the_l
     assert largest_noise_epsilon(model, 100, 1, 10, Target(1e9, 1e-6)) == EPSILON_MAX
 
 
+@pytest.mark.slow
 def test_noise_wins_and_drawn_samples_come_near_with_people_and_with_samples() -> None:
     """Ten samples of 10⁵ people fit ε = 1 without cooling and add a tenth to the variance; what is left open comes nearer."""
     assert alternatives(compared("bernoulli", 1_000, Target(0.1, 1e-6)))[0].mechanism.kind == "laplace"
@@ -267,6 +270,7 @@ def test_as_many_and_as_cool_as_tell_most_is_nearly_gaussian_noise(epsilon: floa
     assert warm is None or asked.error(asked.rated(warm)) > 1.05 * asked.error(drawn)
 
 
+@pytest.mark.slow
 def test_several_rows_a_person_are_compared_with_every_mechanism() -> None:
     asked = compared("bernoulli", 100, Target(5.0, 1e-6), unit_rows=2)
     found = alternatives(asked)

@@ -142,6 +142,7 @@ def alarm_sized_network() -> NetworkModel:
     return NetworkModel("network", build_network(nodes))
 
 
+@pytest.mark.slow
 def test_plan_of_a_network_of_500_parameters_takes_under_a_second() -> None:
     """CPU time of this thread, with twice the second allowed on a busy machine."""
     model = alarm_sized_network()
@@ -153,6 +154,7 @@ def test_plan_of_a_network_of_500_parameters_takes_under_a_second() -> None:
     assert first < 2
 
 
+@pytest.mark.slow
 def test_more_kinds_of_blocks_than_are_certified_one_by_one_are_charged_by_their_range_in_bounded_time() -> None:
     nodes = [Node(f"n{i:03d}", ("0", "1"), (), (1 + i / 1_000, 1.0)) for i in range(300)]
     few, many = (NetworkModel("network", build_network(part)) for part in (nodes[:DETAILED_SHAPES_MAX], nodes))
@@ -172,6 +174,7 @@ def test_cost_of_a_record_is_at_most_the_sum_over_nodes_and_at_least_one_attribu
     assert cost.attribute.pure <= cost.cost.pure
 
 
+@pytest.mark.slow
 def test_several_rows_cost_more_than_one_and_less_than_the_range_of_all_of_them() -> None:
     nodes = [Node("a", ("0", "1"), (), (1.0,) * 2), Node("b", ("0", "1", "2"), ("a",), (1.0,) * 3)]
     model = NetworkModel("network", build_network(nodes))

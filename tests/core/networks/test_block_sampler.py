@@ -177,6 +177,7 @@ def test_thousand_samples_of_500_parameters_take_well_under_a_second() -> None:
     assert spent < 2
 
 
+@pytest.mark.slow
 def test_map_costs_at_most_its_epsilon_and_units_follow_the_structure() -> None:
     naive = model_of((2,) * 5, ((), (0,), (0,), (0,), (0,)), 1.0, "tree", 0.05)
     assert range_units(naive) == 2 * 5

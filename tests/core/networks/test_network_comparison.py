@@ -41,6 +41,7 @@ def test_joint_maximum_is_the_largest_over_all_assignments_and_never_below_it_wh
         assert (joint_maximum(factors, width).values >= best - 1e-12).all()
 
 
+@pytest.mark.slow
 def test_every_alternative_fits_and_the_least_expected_error_comes_first() -> None:
     target = Target(2.0, 1e-6)
     found = network_alternatives(NAIVE, 500, 1, target)
@@ -52,6 +53,7 @@ def test_every_alternative_fits_and_the_least_expected_error_comes_first() -> No
     assert errors == sorted(errors)
 
 
+@pytest.mark.slow
 def test_coolest_is_not_cooler_than_needed() -> None:
     target = Target(1.0, 1e-6)
     fitted = fitting_baps(NAIVE, 300, 1, target, 20)
@@ -69,6 +71,7 @@ def test_noise_is_as_small_as_the_target_allows() -> None:
     assert not target.fits(NetworkLaplace(50, found[0].epsilon * 1.01).cost(NAIVE, 300, 1))
 
 
+@pytest.mark.slow
 def test_mechanisms_a_network_does_not_allow_are_left_out_and_impossible_targets_refused() -> None:
     three = model_of((2, 3), ((), (0,)), 1.0, "tree", 0.05)
     kinds = {each.mechanism.kind for each in network_alternatives(three, 100, 1, Target(1.0, 1e-6), 5)}

@@ -207,6 +207,7 @@ def test_without_noise_the_tables_are_the_counts() -> None:
     assert (plain == counts.cells).all()
 
 
+@pytest.mark.slow
 def test_sixty_nodes_of_in_degree_three_release_in_seconds_and_little_memory() -> None:
     """Ten seconds and a gigabyte are promised; CPU time of this process, resident memory gained by the release."""
     model = random_network(60, 3, 7)

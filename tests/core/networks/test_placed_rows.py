@@ -53,6 +53,7 @@ def test_what_is_certified_for_any_number_of_rows_covers_all_neighbours_of_few(
     assert (figures >= exact).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("levels", "graph"), [((2,), ((),)), ((3,), ((),))])
 def test_more_rows_than_are_placed_one_by_one_are_covered_by_their_range(levels: tuple[int, ...], graph: Graph) -> None:
     exact = exact_figures(levels, graph, 1, 6, 1.0, 0.05, 1.0)
@@ -60,6 +61,7 @@ def test_more_rows_than_are_placed_one_by_one_are_covered_by_their_range(levels:
     assert (np.array([cost.kl_sup, *cost.cost.curve, cost.cost.pure]) >= exact).all()
 
 
+@pytest.mark.slow
 def test_two_rows_of_one_column_at_a_hundred_thousand_people_cost_what_the_family_does() -> None:
     total = NetworkBaps(10).cost(model_of((2,), ((),), 1.0, "tree", 0.05), 10**5, 2).total
     assert 0.3 < total.epsilon(1e-6) < 0.39
@@ -108,6 +110,7 @@ def test_either_law_is_charged_no_less_than_any_two_neighbours_differ_by(law: in
     assert (charged <= exact * 1.1 + 1e-7).all()
 
 
+@pytest.mark.slow
 def test_a_target_at_delta_buys_map_more_than_its_pure_epsilon() -> None:
     model = model_of((2, 2, 2), ((), (0,), (0,)), 1.0, "tree", 0.05)
     target = Target(1.0, 1e-6)

@@ -45,6 +45,7 @@ def coverage(dimension: int, people: int, epsilon: float, datasets: int, samples
     return hits / datasets
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("dimension", "people", "epsilon", "datasets", "within"),
@@ -106,6 +107,7 @@ def test_chains_of_the_sum_have_the_law_of_weighted_draws() -> None:
     assert kstest(chains.posterior_scale()[:, 0, 0] - psi, lambda a: np.interp(a, grid, mass / mass[-1])).pvalue > 1e-5
 
 
+@pytest.mark.slow
 def test_a_given_radius_holds_however_little_of_the_prior_is_inside() -> None:
     names = {"x0": {"type": "real", "lower": -1, "upper": 1}, "x1": {"type": "real", "lower": -1, "upper": 1}}
     spec = {"family": "normal_precision_matrix", "columns": ["x0", "x1"], "radius": 5.0}

@@ -123,6 +123,7 @@ def test_integral_over_a_disc_is_that_in_polar_coordinates(
     assert log_integral(np.array(curvature), np.array([linear]))[0] == pytest.approx(known, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_draws_of_a_mean_far_from_the_sphere_are_weighed_as_gaussians() -> None:
     """ū ~ N(G·S, Λ⁻¹/N) and everything conjugate: means within six errors of 2,048 points, covariances within a tenth."""
     case, people, mechanism = mean_case(), 1_000, RegressionBaps(4, 0.5)
@@ -166,6 +167,7 @@ def test_draws_of_a_mean_in_a_narrow_ball_are_weighed_by_its_integral() -> None:
     assert kstest(points, below).pvalue > 1e-5
 
 
+@pytest.mark.slow
 def test_a_belief_is_the_same_bytes_from_the_same_names_and_stays_in_its_ranges() -> None:
     model, mechanism = wage_model(), PerturbedStatistics(5, 1.0, 1e-6)
     assert isinstance(mechanism, MeasuringMechanism)
