@@ -32,6 +32,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CHECKS, SUITE = ("lint", "types", "openapi-drift"), "test"
 """Together they are `make check`, which a test compares."""
 SECOND_SUITE, SECOND_TESTS = "test-second", ("tests/core", "tests/api")
+WORKERS = 3
+"""On two cores: tests that wait for a lease or a public moment leave theirs to others."""
 OLDEST = (3, 11)
 NOBODY = "nobody"
 # PostgreSQL and pip look the user up, so that it must be one the system knows.
@@ -253,7 +255,7 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     tests = shlex.join(chosen.tests)
     seed = [] if chosen.seed is None else [f"SEED={chosen.seed}"]
     install = Part("install", main, make("setup", python=main.python), top / "install.log", shown=True)
-    suite = Part("suite", main, make(SUITE, *seed, f"ARGS={tests}"), top / "suite.log", shown=True)
+    suite = Part("suite", main, make(SUITE, *seed, f"WORKERS={WORKERS}", f"ARGS={tests}"), top / "suite.log", shown=True)
     chain = [Part(", ".join(CHECKS), main, make(*CHECKS, nicely=True), top / "checks.log")]
     if second is not None:
         arguments = f"ARGS={tests or shlex.join(SECOND_TESTS)}"
