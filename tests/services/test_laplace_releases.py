@@ -17,6 +17,7 @@ from app.services.reading.read_card import read_card
 from app.services.releases.buy_access import buy_access
 from app.services.releases.stored_release import cost_from_json
 from tests.conftest import POSTGRES_DEEP
+from tests.deep import deep
 from tests.services.family_world import COLUMNS, LAPLACE, MODELS, NORMAL_MEAN, POISSON, family_rows, question_about
 from tests.services.world import World
 
@@ -96,6 +97,7 @@ async def test_a_shorter_prefix_answers_from_its_own_samples_only(world: World):
     assert [answer["samples"] for answer in answers] == [1, 60]
 
 
+@POSTGRES_DEEP
 async def test_one_more_record_can_be_asked_about(world: World):
     """P(no visit) is near e⁻⁶ and the mean near 6: both from the samples of one release."""
     release = await world.published(await families(world), model=POISSON, mechanism=LAPLACE)
@@ -122,7 +124,7 @@ async def test_a_cap_below_the_price_buys_no_prefix_at_all(world: World):
 
 @POSTGRES_DEEP
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("epsilon", [0.7, 1.0, 5.0])
+@pytest.mark.parametrize("epsilon", [0.7, deep(1.0), deep(5.0)])
 @pytest.mark.parametrize("kind", ["laplace", "map"])
 async def test_a_budget_of_exactly_epsilon_pays_for_a_release_and_noise_leaves_nothing(
     world: World, kind: str, epsilon: float, delta: float
@@ -159,6 +161,7 @@ async def test_a_budget_of_exactly_so_many_samples_pays_for_them(world: World):
     await world.published(dataset, model=POISSON, mechanism=mechanism, force=True)
 
 
+@POSTGRES_DEEP
 async def test_a_point_is_one_sample_and_is_paid_for_once(world: World):
     dataset = await families(world)
     release = await world.published(dataset, model=NORMAL_MEAN, mechanism={"kind": "map", "epsilon": 10.0})
@@ -169,6 +172,7 @@ async def test_a_point_is_one_sample_and_is_paid_for_once(world: World):
     assert (await world.account(dataset)).spent == prefix_charge(cost.per_sample, 1, cost.once)
 
 
+@POSTGRES_DEEP
 async def test_auto_is_stored_and_charged_as_what_it_became(world: World):
     dataset = await families(world)
     requested = await world.request(dataset, model=POISSON, mechanism=AUTO)
@@ -181,6 +185,7 @@ async def test_auto_is_stored_and_charged_as_what_it_became(world: World):
     assert json.loads(event)["mechanism"] == requested.mechanism
 
 
+@POSTGRES_DEEP
 async def test_a_plan_and_a_release_settle_auto_alike(world: World):
     dataset = await families(world)
     spec = {"model": NORMAL_MEAN, "mechanism": AUTO | {"samples": 30}}
@@ -198,6 +203,7 @@ async def test_the_same_auto_request_again_is_the_same_release(world: World):
     assert await world.kinds(dataset) == ["open", "reserve"]
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -217,6 +223,7 @@ async def test_a_mechanism_that_cannot_be_read_charges_nothing(world: World, mec
     assert await world.kinds(dataset) == ["open"]
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize(
     "mechanism", [LAPLACE, LAPLACE | {"kind": "gaussian", "delta": 1e-7}], ids=["laplace", "gaussian"]
 )
@@ -234,6 +241,7 @@ async def test_noise_is_also_for_people_with_several_rows_and_paid_for_once(worl
     assert cost.prefix(1) == cost.total
 
 
+@POSTGRES_DEEP
 async def test_a_vacuous_release_is_refused_unless_forced_and_then_says_so_first(world: World):
     dataset = await families(world, budget={"epsilon": 900.0, "delta": 1e-6}, force=True)
     huge = LAPLACE | {"epsilon": 500.0}

@@ -9,6 +9,7 @@ import pytest
 from app.core.decisions.sample_set import SampleSet
 from app.services.reading.answer_query import OFF_LOOP_SAMPLES, OFF_LOOP_WORK
 from app.services.runtime.warm_cache import ANSWER_BYTES_MAX, Shelf
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World, over_http
 
 THETA = {"kind": "parameter", "name": "theta"}
@@ -67,6 +68,7 @@ def question(number: int, view: str = "samples") -> dict[str, Any]:
     return asked if view == "samples" else asked | {"view": view}
 
 
+@POSTGRES_DEEP
 async def test_ten_thousand_different_questions_leave_memory_within_its_limit(world: World, monkeypatch: Any):
     release = await world.published(await world.dataset(), samples=30)
     small: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX // 256)

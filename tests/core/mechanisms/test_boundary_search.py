@@ -167,7 +167,7 @@ def test_every_family_is_trimmed_to_three_digits_with_three_true_costs(family: s
 @pytest.mark.parametrize(
     ("family", "unit_rows"),
     deep_unless(
-        lambda family, unit_rows: unit_rows == 1 or family in ("bernoulli", "normal_precision"),
+        lambda family, unit_rows: unit_rows == 1 or family == "bernoulli",
         sorted(FAMILIES),
         [1, 3],
     ),

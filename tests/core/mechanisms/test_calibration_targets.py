@@ -29,7 +29,7 @@ from app.core.schema import parse_columns
 from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidMechanism
 from tests.core.families.family_cases import CASES, build
-from tests.deep import deep_unless
+from tests.deep import deep, deep_unless
 
 FINE = 2e-3
 """One part in 500: coarser than the last step of any bisection here (13.8 natural units in 2¹⁴)."""
@@ -122,7 +122,9 @@ def test_a_range_that_fits_is_left_as_it_is() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", [Target(0.1, 1e-6), Target(1.0, 1e-6), Target(10.0, 1e-9), Target(0.5, 0.0)])
+@pytest.mark.parametrize(
+    "target", [deep(Target(0.1, 1e-6)), Target(1.0, 1e-6), deep(Target(10.0, 1e-9)), Target(0.5, 0.0)]
+)
 @pytest.mark.parametrize("score", SCORES)
 def test_a_point_is_chosen_as_sharply_as_the_target_allows(score: Score, target: Target) -> None:
     model = build("poisson")

@@ -141,6 +141,11 @@ def largest_point_epsilon(model: Model, people: int, unit_rows: int, score: Scor
     return _point_epsilon(found)
 
 
+def likely_point_epsilon(target: Target) -> float:
+    """About the ε of a `map` release by probability at this target, from what such a choice mostly costs."""
+    return _largest_epsilon(lambda epsilon: choice_cost(epsilon / 2), target, "a choice of a point costs", NOISE_WIDTH)
+
+
 def _choice_predicted(epsilon: float) -> NDArray[np.float64]:
     """Half the range is what a choice by probability mostly costs; a true cost says how far off (`boundary_search.py`)."""
     half = choice_cost(epsilon / 2)

@@ -7,9 +7,14 @@ ones (`drawn_settings.py`). A `map` point is ranked for callers who want one sam
 
 from dataclasses import dataclass
 
-from app.core.kinds.mechanism_fields import SCORES
+from app.core.kinds.mechanism_fields import Score
 from app.core.kinds.one_parameter.accuracy import Accuracy, expected_accuracy
-from app.core.kinds.one_parameter.calibration import largest_noise_epsilon, largest_point_epsilon, largest_temperature
+from app.core.kinds.one_parameter.calibration import (
+    largest_noise_epsilon,
+    largest_point_epsilon,
+    largest_temperature,
+    likely_point_epsilon,
+)
 from app.core.kinds.one_parameter.drawn_settings import best_drawn
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Mechanism
@@ -71,10 +76,21 @@ class Comparison:
         return self.rated(Gaussian(self._free, min(self.target.epsilon, EPSILON_MAX), self.target.delta))
 
     def point(self) -> Alternative:
-        """With the better score named, each at the ε that its own cost allows."""
+        """With the better score named, each at the ε that its own cost allows.
+
+        What a choice by probability costs may take seconds: it is worked out where such a point is wanted, or likely better.
+        """
+        dense = self._point("log_density")
+        if self.samples != 1:
+            likely = MapPoint(likely_point_epsilon(self.target), "probability")
+            expected = expected_accuracy(self.model, likely, self.people, self.unit_rows)
+            if expected.total_sd >= dense.accuracy.total_sd:
+                return dense
+        return min(dense, self._point("probability"), key=lambda rated: rated.accuracy.total_sd)
+
+    def _point(self, score: Score) -> Alternative:
         setting = self.model, self.people, self.unit_rows
-        points = [MapPoint(largest_point_epsilon(*setting, score, self.target), score) for score in SCORES]
-        return min(map(self.rated, points), key=lambda rated: rated.accuracy.total_sd)
+        return self.rated(MapPoint(largest_point_epsilon(*setting, score, self.target), score))
 
     @property
     def _free(self) -> int:
