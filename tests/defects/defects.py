@@ -27,8 +27,8 @@ DEFECTS = (
     Defect(
         "filter: no charge beyond the capacity is admitted",
         "app/ledger/account.py",
-        "after.curve_nano[ORDERS.index(order)] <= account.capacity_nano",
-        "after.curve_nano[ORDERS.index(order)] <= account.capacity_nano * 101 // 100",
+        "account.spent_renyi_nano <= account.capacity_in_force_nano + spare_nano",
+        "account.spent_renyi_nano <= account.capacity_in_force_nano * 101 // 100 + spare_nano",
         ("tests/ledger/test_account_filters.py",),
     ),
     Defect(
