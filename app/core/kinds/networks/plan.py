@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
+from app.core.kinds.networks.accuracy_search import accuracy_search
 from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives
 from app.core.kinds.networks.mechanisms import (
     NetworkBaps,
@@ -101,7 +102,7 @@ def _rated(mechanism: NetworkMechanism, model: NetworkModel, people: int, unit_r
 def _compared(question: PlanQuestion, model: NetworkModel, own: NetworkAlternative) -> list[NetworkAlternative]:
     """The other kinds of mechanism at this one's own cost."""
     epsilon = own.cost.total.epsilon(question.delta)
-    if not COMPARED_FROM <= epsilon <= COMPARED_TO:
+    if not question.compared or not COMPARED_FROM <= epsilon <= COMPARED_TO:
         return []
     target = Target(epsilon * (1 + 1e-9), question.delta)
     found = network_alternatives(model, question.people, question.unit_rows, target)
@@ -220,4 +221,4 @@ def _alternative_json(rated: NetworkAlternative, delta: float) -> dict[str, Any]
     }
 
 
-PLANNER = Planner(figures, choose, settled)
+PLANNER = Planner(figures, choose, settled, accuracy_search)

@@ -50,6 +50,12 @@ def noise_calibrated_sd(model: Model, mechanism: Laplace | Gaussian, people: int
     return _mean_sd(truths, people, noise_variance(model, mechanism, unit_rows))
 
 
+def noiseless_calibrated_sd(model: Model, people: int) -> float:
+    """What no mechanism falls below: that of the sum itself."""
+    truths = _truths(model)
+    return _mean_sd(truths, people, np.zeros_like(truths.mean))
+
+
 def drawn_calibrated_sd(model: Model, baps: Baps, people: int, unit_rows: int) -> float:
     truths = _truths(model)
     bend = _table_bends(model, people, unit_rows, baps.temperature)
