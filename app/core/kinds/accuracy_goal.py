@@ -53,7 +53,7 @@ def normal_width(level: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyQuestion:
-    """`samples` None leaves their number open."""
+    """`samples` None leaves their number open. `drawn`: whether samples that are paid for one by one may be offered."""
 
     model: ReleaseModel
     people: int
@@ -61,6 +61,7 @@ class AccuracyQuestion:
     delta: float
     samples: int | None
     samples_max: int
+    drawn: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +161,18 @@ def reached(search: AccuracySearch, goal: Goal, price: Price, field: str) -> Rea
 
 
 def _next(
-    asked: float, ratio: float, enough: tuple[float, float, Any] | None, too_wide: tuple[float, float] | None, best: float
+    asked: float,
+    ratio: float,
+    enough: tuple[float, float, Any] | None,
+    too_wide: tuple[float, float] | None,
+    best: float,
 ) -> float:
     """On the line through both sides in logarithms; with one side in proportion, but no nearer to the limit than half way."""
     if enough is None or too_wide is None:
         return max(asked * MIDDLE / ratio, math.sqrt(asked * best))
     low, high = (math.log(each[1]) for each in (enough, too_wide))
     share = min(max((math.log(MIDDLE) - low) / (high - low), 0.1), 0.9)
-    return enough[0] ** (1 - share) * too_wide[0] ** share
+    return math.exp((1 - share) * math.log(enough[0]) + share * math.log(too_wide[0]))
 
 
 def _unreachable(search: AccuracySearch, goal: Goal, correction: float, field: str) -> AccuracyUnreachable:

@@ -49,3 +49,8 @@ def smallest_simulated(sd_at: Callable[[float], float], sd: float) -> float | No
 def rounded_up(epsilon: float) -> float:
     unit = 10.0 ** (math.floor(math.log10(epsilon)) + 1 - DIGITS)
     return min(float(f"{math.ceil(epsilon / unit * (1 - 1e-12)) * unit:.{DIGITS}g}"), EPSILON_MAX)
+
+
+def two_digits_up(people: float) -> int:
+    unit = 10 ** max(math.floor(math.log10(people)) - 1, 0)
+    return int(math.ceil(people / unit) * unit)

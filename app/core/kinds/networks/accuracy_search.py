@@ -16,7 +16,7 @@ from app.core.kinds.networks.comparison import FREE_SAMPLES
 from app.core.kinds.networks.mechanisms import NetworkFourier, NetworkGaussian, NetworkLaplace, NetworkMechanism
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.protocols import ReleaseMechanism
-from app.core.kinds.smallest_epsilon import MOST, smallest_simulated
+from app.core.kinds.smallest_epsilon import MOST, smallest_simulated, two_digits_up
 from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.errors import InvalidMechanism, InvalidModel
 
@@ -29,7 +29,6 @@ MEASURED = (
     "not simulated for a network, which takes minutes; measured beforehand at six yes/no nodes, 100 to 10,000 people and ε from "
     "0.3 to 5, where 90 % intervals held 87 to 91 % of truths (docs/privacy.md)"
 )
-PEOPLE_DIGITS = 2
 
 Maker = Callable[[float], NetworkMechanism]
 
@@ -46,9 +45,7 @@ class NetworkSearch:
 
     def people_for(self, sd: float) -> int | None:
         """Errors fall like 1/√n."""
-        people = self.asked.people * (self.best_sd / sd) ** 2
-        unit = 10 ** max(math.floor(math.log10(people)) + 1 - PEOPLE_DIGITS, 0)
-        return math.ceil(people / unit) * unit
+        return two_digits_up(self.asked.people * (self.best_sd / sd) ** 2)
 
     def offers(self, sd: float, price: Price) -> list[Offer]:
         found = []

@@ -1,9 +1,9 @@
-"""How often calibrated intervals of a release would hold the truth, and how wide they would be: simulated before anything is released.
+"""How often calibrated intervals of a release would hold the truth, and how wide they would be, before anything is released.
 
 Truths come from the untrimmed prior, sums from the law of the clipped statistic given each, R from the mechanism, all from one
-generator seeded by public names; then p(θ|R) ∝ π(θ)·Σ_t p(t|θ)·p(R|t), the same sum that answers calibrated questions, is taken over
-cells of θ coarse enough for 200 releases to take a fraction of a second. Draws of `baps` go through the table of beliefs itself.
-People bring one row each. No data.
+generator seeded by public names; then p(θ|R) ∝ π(θ)·Σ_t p(t|θ)·p(R|t), the sum that answers calibrated questions, is taken
+over cells of θ coarse enough for 200 releases to take a fraction of a second. Draws of `baps` go through the table of beliefs
+itself. People bring one row each. No data.
 """
 
 import hashlib
@@ -29,6 +29,8 @@ from app.errors import CalibratedUnavailable
 Array = NDArray[np.float64]
 
 RELEASES, RELEASES_DRAWN = 200, 60
+DRAWN_MAX = 1_000
+"""Draws a release: more take too long to simulate."""
 CELLS = 128
 SUM_NODES, GRADED = 512, 96
 NODE_SDS = 0.25
@@ -39,6 +41,7 @@ WIDE_NOISE = 12.0
 """Noise so many times wider than the sum's own law leaves of that law only its mean."""
 SIMULATED = "simulated releases, truths from the prior, seeded by public names; no data"
 SEVERAL_ROWS = "not simulated with several rows a person; measured beforehand (docs/privacy.md, what may be believed)"
+MANY_DRAWN = "not simulated for so many draws; measured beforehand (docs/privacy.md, what may be believed)"
 POINT = "not simulated for a single point"
 
 
@@ -58,6 +61,8 @@ def simulated_coverage(model: Model, mechanism: Mechanism, people: int, unit_row
         return Coverage.unknown(SEVERAL_ROWS)
     if not isinstance(mechanism, Laplace | Gaussian | Baps):
         return Coverage.unknown(POINT)
+    if isinstance(mechanism, Baps) and mechanism.samples > DRAWN_MAX:
+        return Coverage.unknown(MANY_DRAWN)
     kept = mechanism if isinstance(mechanism, Baps) else mechanism.with_samples(1)
     try:
         return _simulated(model, kept, people, level)

@@ -13,7 +13,7 @@ from app.core.kinds.protocols import ReleaseMechanism
 from app.core.kinds.regression.accuracy import expected_error
 from app.core.kinds.regression.comparison import FREE_SAMPLES
 from app.core.kinds.regression.mechanisms import PerturbedStatistics, RegressionModel
-from app.core.kinds.smallest_epsilon import MOST, smallest_simulated
+from app.core.kinds.smallest_epsilon import MOST, smallest_simulated, two_digits_up
 from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
 from app.errors import InvalidInput
 
@@ -26,7 +26,6 @@ MEASURED = (
     "not simulated for a regression, which takes minutes; measured beforehand at 100 to 10,000 people and ε from 0.3 to 5, where "
     "90 % intervals held 88 to 92 % of truths (docs/privacy.md)"
 )
-PEOPLE_DIGITS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,7 @@ class RegressionSearch:
 
     def people_for(self, sd: float) -> int | None:
         """Errors fall like 1/√n."""
-        people = self.asked.people * (self.best_sd / sd) ** 2
-        unit = 10 ** max(math.floor(math.log10(people)) + 1 - PEOPLE_DIGITS, 0)
-        return math.ceil(people / unit) * unit
+        return two_digits_up(self.asked.people * (self.best_sd / sd) ** 2)
 
     def offers(self, sd: float, price: Price) -> list[Offer]:
         epsilon = smallest_simulated(self._error, sd)
