@@ -45,5 +45,6 @@ def why(offers: list[Offer], price: Price, words: str) -> str:
     prices = [(each.mechanism.kind, price(each.cost.total)) for each in rest]
     others = ", ".join(f"{kind} {value:.4g}" for kind, value in prices if math.isfinite(value))
     if not others:
-        return f"{best.mechanism.kind}: the only mechanism that reaches it"
+        alone = "the others that reach it have no pure ε" if rest else "the only mechanism that reaches it"
+        return f"{best.mechanism.kind}: {alone}"
     return f"{best.mechanism.kind}: reaches it at {words} {price(best.cost.total):.4g}, against {others}"

@@ -74,6 +74,8 @@ class _Asked:
 
     @classmethod
     def read(cls, spec: Mapping[str, Any], field: str, shared: _Together, body: Mapping[str, Any]) -> "_Asked":
+        if not isinstance(spec, Mapping) or not isinstance(spec.get("model"), Mapping):
+            raise InvalidInput(f"{field}.model", "a model")
         columns = shared.columns or plan_columns({"columns": body.get("columns"), "model": spec["model"]})
         target = spec.get("target")
         goal = read_goal(target, f"{field}.target")
