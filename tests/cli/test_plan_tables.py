@@ -29,18 +29,18 @@ def test_a_plan_by_accuracy_is_a_table_that_ends_in_what_to_send(postern: Poster
 
 
 def test_several_files_share_one_budget(postern: Postern, tmp_path: Path):
-    for name, body in (("cured.json", CURED), ("visits.json", VISITS | {"target": {"sd": 0.02}})):
+    for name, body in (("cured.json", CURED), ("visits.json", VISITS | {"target": {"sd": 0.05}})):
         (tmp_path / name).write_text(json.dumps(body))
-    asked = ("plan", "cured.json", "visits.json", "--half-width", "0.01", "--epsilon", "0.2", "--delta", "1e-7")
+    asked = ("plan", "cured.json", "visits.json", "--half-width", "0.01", "--epsilon", "0.1", "--delta", "1e-7")
     refused = postern(*asked)
     assert refused.code == 1
     assert "models.0.target.half_width" in refused.err
     ran = postern(*asked, "--half-width", "0.03", "--n", "4000")
     assert ran.code == 0, ran.err
     head, _, _, first, second, *rest = ran.out.splitlines()
-    assert head.startswith("2 models, 4000 people, ε = 0.2 at δ = 1e-07: answers")
+    assert head.startswith("2 models, 4000 people, ε = 0.1 at δ = 1e-07: answers")
     assert "± 0.03 at 90 %" in first
-    assert "sd 0.02" in second
+    assert "sd 0.05" in second
     assert [json.loads(line)["model"]["family"] for line in rest[-2:]] == ["bernoulli", "poisson"]
 
 

@@ -41,13 +41,14 @@ def price(cost: Cost) -> float:
     return cost.epsilon(DELTA)
 
 
-def searched(model: Any, people: int, samples: int | None = None) -> AccuracySearch:
-    asked = AccuracyQuestion(model, people, 1, DELTA, samples, 100_000)
+def searched(model: Any, people: int, samples: int | None = None, *, drawn: bool = True) -> AccuracySearch:
+    asked = AccuracyQuestion(model, people, 1, DELTA, samples, 100_000, drawn)
     return kind_of(model).planner.accuracy(asked)
 
 
-def found(model: Any, people: int, half_width: float) -> Reached:
-    return reached(searched(model, people), Goal("half_width", half_width), price, "target.half_width")
+def found(model: Any, people: int, half_width: float, *, drawn: bool = False) -> Reached:
+    goal = Goal("half_width", half_width)
+    return reached(searched(model, people, drawn=drawn), goal, price, "target.half_width")
 
 
 def paid(offer: Offer) -> float:
@@ -56,7 +57,7 @@ def paid(offer: Offer) -> float:
 
 @pytest.mark.parametrize(
     ("model", "people", "widths"),
-    [(BERNOULLI, 2_000, (0.016, 0.02, 0.04)), (NETWORK, 1_000, (0.04, 0.06, 0.1)), (MEAN, 1_000, (0.5, 0.7, 1.5))],
+    [(BERNOULLI, 2_000, (0.016, 0.03)), (NETWORK, 1_000, (0.04, 0.1)), (MEAN, 1_000, (0.5, 1.0))],
 )
 def test_a_narrower_target_costs_more(model: Any, people: int, widths: tuple[float, ...]) -> None:
     costs = [paid(found(model, people, width).offers[0]) for width in widths]
@@ -64,12 +65,12 @@ def test_a_narrower_target_costs_more(model: Any, people: int, widths: tuple[flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "people", "width", "releases"), [(BERNOULLI, 400, 0.05, 80), (MEAN, 500, 0.8, 40)])
+@pytest.mark.parametrize(("model", "people", "width", "releases"), [(BERNOULLI, 400, 0.05, 40), (MEAN, 500, 0.8, 24)])
 def test_a_release_of_what_was_found_is_as_narrow_as_was_asked(
     model: Any, people: int, width: float, releases: int
 ) -> None:
-    """Beliefs of real releases, truths at quantiles of the prior, OpenDP's noise; sds of half widths over the prior are a
-    quarter of them, so within 7 % of 80 and 12 % of 40 by mistake less than once in 1,000 seeds; coverage within 4 sds."""
+    """Beliefs of real releases, truths at quantiles of the prior, OpenDP's noise. Half widths vary by a quarter over the prior,
+    which quantiles even out: means within 20 %/√10 and less are off by mistake less than once in 1,000 seeds; coverage 4 sds."""
     best = found(model, people, width).offers[0].mechanism
     source = np.random.default_rng(713)
     levels = (np.arange(releases) + 0.5) / releases
@@ -85,16 +86,16 @@ def test_a_release_of_what_was_found_is_as_narrow_as_was_asked(
         low, high = np.quantile(points, [0.05, 0.95])
         halves.append((high - low) / 2)
         held.append(low <= theta <= high)
-    assert np.mean(halves) == pytest.approx(width, rel=0.07 if releases == 80 else 0.12)
+    assert np.mean(halves) == pytest.approx(width, rel=0.2 / np.sqrt(releases / 10))
     assert abs(np.mean(held) - 0.9) <= 4 * 0.3 / np.sqrt(releases)
 
 
 def test_nothing_that_was_offered_or_that_costs_as_much_does_better() -> None:
-    offers = found(BERNOULLI, 1_000, 0.03).offers
+    offers = found(BERNOULLI, 1_000, 0.03, drawn=True).offers
     best, *rest = offers
     assert {each.mechanism.kind for each in offers} == {"laplace", "gaussian", "baps"}
     assert all(paid(best) < paid(each) for each in rest)
-    asked = Comparison(BERNOULLI, 1_000, 1, Target(paid(best) * (1 + 1e-9), DELTA))  # type: ignore[arg-type]
+    asked = Comparison(BERNOULLI, 1_000, 1, Target(paid(best) * (1 + 1e-9), DELTA))
     for other in (asked.gaussian(), asked.baps()):
         assert asked.error(other) > best.sd
 
@@ -104,11 +105,11 @@ def test_a_little_less_epsilon_would_not_do() -> None:
         asked = Goal("sd", 0.02)
         assert offer.sd <= asked.sd
         weaker: Any = type(offer.mechanism)
-        fields = offer.mechanism.as_json() | {"epsilon": offer.mechanism.epsilon * 0.995}  # type: ignore[attr-defined]
+        fields = offer.mechanism.as_json() | {"epsilon": offer.mechanism.epsilon * 0.995}
         fields.pop("kind")
         from app.core.kinds.one_parameter.calibrated_accuracy import noise_calibrated_sd
 
-        assert noise_calibrated_sd(BERNOULLI, weaker(**fields), 1_000, 1) > asked.sd  # type: ignore[arg-type]
+        assert noise_calibrated_sd(BERNOULLI, weaker(**fields), 1_000, 1) > asked.sd
 
 
 def test_fixed_samples_are_given_by_every_offer() -> None:
@@ -150,32 +151,32 @@ def test_offers_of_every_kind_reach_the_sd_by_their_own_simulation() -> None:
 
 @pytest.mark.parametrize(("people", "epsilon"), [(50, 0.3), (400, 1.0)])
 def test_simulated_intervals_are_those_of_beliefs(people: int, epsilon: float) -> None:
-    """To 2 % of their width, truths whose rows are all clipped included."""
+    """To 3 % of their width, truths whose rows are all clipped included."""
     wide: Any = parse_model(
         {"family": "normal_mean", "column": "x", "sd": 8},
         parse_columns({"x": {"type": "real", "lower": 1, "upper": 50}}),
     )
     for model in (BERNOULLI, wide):
-        law, last = row_law(model), people * model.statistic.steps  # type: ignore[attr-defined]
-        scale = Laplace(1, epsilon).scales(model, 1)[0]  # type: ignore[arg-type]
+        law, last = row_law(model), people * model.statistic.steps
+        scale = Laplace(1, epsilon).scales(model, 1)[0]
         for total in (0, last // 5, last // 2, last):
             measured = np.array([total + round(scale)])
-            measurement = Laplace(1, epsilon).measurement(model, 1, measured)  # type: ignore[arg-type]
+            measurement = Laplace(1, epsilon).measurement(model, 1, measured)
             quick = simulated_intervals._table(law, measurement, people, float(measured[0]), scale * 2**0.5)
             whole = calibrated_table(law, sum_slices(law, measurement, people, 1))
             ends = [simulated_intervals._ends(law, *each, 0.9) for each in (quick, whole)]
-            assert ends[0] == pytest.approx(ends[1], abs=0.02 * (ends[1][1] - ends[1][0]))
+            assert ends[0] == pytest.approx(ends[1], abs=0.03 * (ends[1][1] - ends[1][0]))
 
 
 def test_coverage_is_simulated_from_public_names_alone() -> None:
-    first = simulated_coverage(BERNOULLI, Laplace(7, 1.0), 1_000, 1, 0.9)  # type: ignore[arg-type]
+    first = simulated_coverage(BERNOULLI, Laplace(7, 1.0), 1_000, 1, 0.9)
     simulated_intervals._simulated.cache_clear()
     simulated_intervals._cases.cache_clear()
-    assert simulated_coverage(BERNOULLI, Laplace(500, 1.0), 1_000, 1, 0.9) == first  # type: ignore[arg-type]
+    assert simulated_coverage(BERNOULLI, Laplace(500, 1.0), 1_000, 1, 0.9) == first
     assert first.share is not None
     assert first.standard_error is not None
     assert abs(first.share - 0.9) < 4 * first.standard_error
-    assert simulated_coverage(BERNOULLI, Laplace(7, 1.0), 1_000, 3, 0.9).share is None  # type: ignore[arg-type]
+    assert simulated_coverage(BERNOULLI, Laplace(7, 1.0), 1_000, 3, 0.9).share is None
 
 
 def test_half_widths_are_those_of_the_normal_law() -> None:
