@@ -20,6 +20,7 @@ from tests.services.world import services, settings_for
 
 COLUMNS = {"cured": {"type": "binary"}, "visits": {"type": "integer", "lower": 0, "upper": 20}}
 CURED = {"family": "bernoulli", "column": "cured"}
+SELDOM = CURED | {"prior": {"alpha": 2, "beta": 20}}
 VISITS = {"family": "poisson", "column": "visits"}
 N = 3_000
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -95,13 +96,12 @@ async def test_a_budget_too_small_makes_all_wider_by_the_same_factor(runtime: Ru
 
 
 async def test_without_a_budget_the_least_that_does_is_found(runtime: Runtime):
-    planned = await split(runtime, part(CURED, **NARROW), part(VISITS, half_width=0.2))
+    parts = part(CURED, **NARROW), part(SELDOM, half_width=0.01)
+    planned = await split(runtime, *parts)
     assert planned["reached"] is True
     charged(open_account("x", **planned["budget"]), planned)
     least = planned["budget"]["epsilon"]
-    tighter = await split(
-        runtime, part(CURED, **NARROW), part(VISITS, half_width=0.2), target=BUDGET | {"epsilon": least * 0.97}
-    )
+    tighter = await split(runtime, *parts, target=BUDGET | {"epsilon": least * 0.97})
     assert tighter["reached"] is False
 
 
@@ -114,7 +114,7 @@ async def test_many_releases_are_charged_by_the_renyi_filter(runtime: Runtime):
 
 
 async def test_models_without_a_target_share_what_others_leave(runtime: Runtime):
-    planned = await split(runtime, part(CURED, **NARROW), part(VISITS), part(CURED), target=BUDGET)
+    planned = await split(runtime, part(CURED, **NARROW), part(SELDOM), part(CURED), target=BUDGET)
     wanted, *free = planned["models"]
     assert wanted["wider_by"] <= 1.02
     assert free[0]["wider_by"] == pytest.approx(free[1]["wider_by"], rel=0.05)
