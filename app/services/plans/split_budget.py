@@ -22,6 +22,9 @@ WIDTH = 0.005
 FREE_FACTOR = 2.0
 """A model without a target of its own is content with answers this many times as wide as without noise."""
 FACTOR_MAX = 2.0**20
+GROWTH = 3.0
+EXCESS_MIN = 1e-4
+"""What noise adds at least: the last parts of it cost most, so that the excess is what is looked for, not the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def split_within(account: Account, parts: Sequence[Part]) -> Split:
         return found
     if all(part.wanted for part in parts):
         return whole
-    return _least(lambda free: at(1.0, free), 1.0, FREE_FACTOR) or whole
+    return _least(lambda excess: at(1.0, 1 + excess), EXCESS_MIN, FREE_FACTOR - 1) or whole
 
 
 def smallest_budget(dataset: str, delta: float, parts: Sequence[Part]) -> tuple[Account, Split] | None:
@@ -84,11 +87,10 @@ def smallest_budget(dataset: str, delta: float, parts: Sequence[Part]) -> tuple[
 
 
 def _least(at: Callable[[float], Split | None], low: float, high: float) -> Split | None:
-    """The smallest factor that fits: doubled until one does, then halved on a logarithmic scale."""
-    step = min(2.0 * low, high)
-    best = at(step)
+    """The smallest that fits: grown until one does, then halved on a logarithmic scale."""
+    step, best = low, None
     while best is None and step < high:
-        low, step = step, min(2 * step, high)
+        low, step = step, min(GROWTH * step, high)
         best = at(step)
     while best is not None and step / low > 1 + WIDTH:
         middle = math.sqrt(low * step)
