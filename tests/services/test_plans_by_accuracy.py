@@ -83,16 +83,16 @@ async def test_a_split_is_what_the_ledger_admits_and_reads(runtime: Runtime):
 
 async def test_a_budget_too_small_makes_all_wider_by_the_same_factor(runtime: Runtime):
     planned = await split(
-        runtime, part(CURED, half_width=0.015), part(VISITS, half_width=0.06), target=BUDGET | {"epsilon": 0.2}
+        runtime, part(CURED, half_width=0.015), part(SELDOM, half_width=0.0085), target=BUDGET | {"epsilon": 0.1}
     )
     assert planned["reached"] is False
     assert planned["short_by"] > 1.2
     first, second = (each["wider_by"] for each in planned["models"])
     assert first == pytest.approx(second, rel=0.05)
     assert first == pytest.approx(planned["short_by"], rel=0.1)
-    charged(open_account("x", epsilon=0.2, delta=1e-6), planned)
+    charged(open_account("x", epsilon=0.1, delta=1e-6), planned)
     with pytest.raises(BudgetExhausted):
-        charged(open_account("x", epsilon=0.2 * 0.97, delta=1e-6), planned)
+        charged(open_account("x", epsilon=0.1 * 0.97, delta=1e-6), planned)
 
 
 async def test_without_a_budget_the_least_that_does_is_found(runtime: Runtime):
