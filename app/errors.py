@@ -8,6 +8,7 @@ PosternError
 │   ├── InvalidRows              invalid_rows (steward only: line and column)
 │   ├── InvalidModel             invalid_model
 │   ├── InvalidMechanism         invalid_mechanism
+│   ├── AccuracyUnreachable      accuracy_unreachable (facts say what could be reached)
 │   ├── InvalidQuery             invalid_query
 │   ├── InvalidExpression        invalid_expression (with a position)
 │   ├── UnsupportedFormat        unsupported_format
@@ -111,6 +112,12 @@ class InvalidModel(InvalidInput):
 
 class InvalidMechanism(InvalidInput):
     code = "invalid_mechanism"
+
+
+class AccuracyUnreachable(InvalidInput):
+    """No mechanism gives so narrow an answer for any ε; `best` is what could be asked for, `people_needed` how many would do."""
+
+    code = "accuracy_unreachable"
 
 
 class InvalidQuery(InvalidInput):

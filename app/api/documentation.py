@@ -24,12 +24,13 @@ def operation(
     name: str,
     summary: str,
     *problems: Iterable[str],
-    body: type[BaseModel] | None = None,
+    body: type[BaseModel] | tuple[type[BaseModel], ...] | None = None,
+    answers: tuple[type[BaseModel], ...] = (),
     headers: dict[str, str] | None = None,
     status: int = 200,
     extra: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Keyword arguments for a route. The description is the function's docstring."""
+    """Keyword arguments for a route. The description is the function's docstring. `answers`: where there are several shapes."""
     codes = sorted({code for group in problems for code in group})
     responses: dict[int | str, dict[str, Any]] = {}
     for number in sorted({PROBLEMS[code][0] for code in codes}):
@@ -37,6 +38,8 @@ def operation(
     if headers:
         shown = {key: {"description": text, "schema": {"type": "string"}} for key, text in headers.items()}
         responses[status] = {"headers": shown}
+    if answers:
+        responses[status] = {"content": {"application/json": {"examples": _examples(answers)}}}
     documented: dict[str, Any] = dict(extra or {})
     if body is not None:
         documented["requestBody"] = json_body(body)
@@ -49,18 +52,19 @@ def operation(
     }
 
 
-def json_body(model: type[BaseModel]) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
-    return {"required": True, "content": {"application/json": {"schema": schema, "examples": _examples(model)}}}
+def json_body(body: type[BaseModel] | tuple[type[BaseModel], ...]) -> dict[str, Any]:
+    """Of one shape, or of one of several."""
+    models = body if isinstance(body, tuple) else (body,)
+    shapes: list[dict[str, Any]] = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in models]
+    schema = shapes[0] if len(shapes) == 1 else {"oneOf": shapes}
+    return {"required": True, "content": {"application/json": {"schema": schema, "examples": _examples(models)}}}
 
 
-def _examples(model: type[BaseModel]) -> dict[str, Any]:
-    extra = model.model_config.get("json_schema_extra")
-    values = extra.get("examples") if isinstance(extra, dict) else None
-    return {
-        f"example {number}": {"value": value}
-        for number, value in enumerate(values if isinstance(values, list) else [], 1)
-    }
+def _examples(models: tuple[type[BaseModel], ...]) -> dict[str, Any]:
+    extras = [model.model_config.get("json_schema_extra") for model in models]
+    lists = [extra.get("examples") for extra in extras if isinstance(extra, dict)]
+    values = [value for each in lists if isinstance(each, list) for value in each]
+    return {f"example {number}": {"value": value} for number, value in enumerate(values, 1)}
 
 
 def _problem_response(codes: list[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ valid JSON but cannot be kept (beyond 64 bits, overflowing to infinity, U+0000) 
 
 import json
 import math
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -52,13 +52,17 @@ async def read_model(request: Request, model: type[M]) -> M:
     return validate(await read_json(request), model)
 
 
-async def read_spec(request: Request, model: type[BaseModel]) -> dict[str, Any]:
+async def read_spec(
+    request: Request, model: type[BaseModel], *, instead: Mapping[str, type[BaseModel]] | None = None
+) -> dict[str, Any]:
     """The body as sent, once `model` accepts its shape: for services that parse a specification themselves.
 
-    Handing on what was sent, not what a model made of it, keeps `1` an integer and an absent field absent.
+    Handing on what was sent, not what a model made of it, keeps `1` an integer and an absent field absent. `instead` has other
+    shapes, by a field that only they have.
     """
     body = await read_json(request)
-    validate(body, model)
+    others = [other for field, other in (instead or {}).items() if isinstance(body, dict) and field in body]
+    validate(body, others[0] if others else model)
     return dict(body)
 
 

@@ -16,6 +16,7 @@ from app.api.schemas.plans import PlanBody
 from app.api.schemas.principals import AnalystBody, KeyBody
 from app.api.schemas.queries import QueriesBody, QueryBody
 from app.api.schemas.releases import AccessBody, ReleaseBody
+from app.api.schemas.shared_plans import SharedPlanBody
 
 BODIES: tuple[type[BaseModel], ...] = (
     AccessBody,
@@ -27,6 +28,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     QueriesBody,
     QueryBody,
     ReleaseBody,
+    SharedPlanBody,
     Problem,
 )
 DESCRIPTION = """Fit a Bayesian posterior once, draw a fixed set of samples, pay for it in a ledger, and answer any

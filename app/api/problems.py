@@ -57,6 +57,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "invalid_rows": (422, "Some rows do not fit the schema"),
     "invalid_model": (422, "The model is not valid"),
     "invalid_mechanism": (422, "The mechanism is not valid"),
+    "accuracy_unreachable": (422, "No release of this many people is that accurate"),
     "invalid_query": (422, "The question is not valid"),
     "invalid_expression": (422, "The expression cannot be read"),
     "vacuous_guarantee": (422, "The guarantee would promise nothing"),

@@ -103,7 +103,7 @@ def test_migrating_twice_says_the_same(postern: Postern):
 
 
 def test_a_plan_needs_no_server(postern: Postern):
-    ran = postern("plan", "-", stdin=json.dumps(PLAN))
+    ran = postern("plan", "-", "--json", stdin=json.dumps(PLAN))
     assert ran.code == 0, ran.err
     assert 6.5 < json.loads(ran.out)["cost"]["epsilon"] < 6.7
     bad = postern("plan", "-", stdin=json.dumps({**PLAN, "model": {**MODEL, "trim": 7}}))
@@ -193,7 +193,7 @@ def test_a_network_file_becomes_columns_and_a_model_that_can_be_planned(postern:
     assert shown["columns"]["wet"] == {"type": "categorical", "levels": ["dry", "damp", "soaked"]}
     assert shown["model"]["nodes"]["wet"] == {"parents": ["rain"]}
     plan = shown | {"mechanism": {"kind": "laplace", "samples": 10, "epsilon": 1.0}, "n": 500}
-    planned = postern("plan", "-", stdin=json.dumps(plan))
+    planned = postern("plan", "-", "--json", stdin=json.dumps(plan))
     assert json.loads(planned.out)["cost"]["epsilon"] <= 1.0
     assert json.loads(postern("network", "-", stdin=BIF).out)["model"]["prior"] == {"strength": 1.0}
 

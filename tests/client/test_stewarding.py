@@ -97,6 +97,20 @@ def test_a_plan_comes_back_ready_to_be_requested(steward: Any) -> None:
     assert refused.value.facts
 
 
+def test_a_plan_by_accuracy_and_one_for_several_models_name_what_to_request(steward: Any) -> None:
+    plan = steward.plan(MODEL, n=PEOPLE, target={"half_width": 0.05})
+    assert plan.target.half_width == 0.05
+    assert plan.precision.half_width <= 0.0502
+    assert plan.release == {"model": plan.model, "mechanism": plan.mechanism}
+    dataset = fresh(steward)
+    models = [{"model": MODEL, "target": {"half_width": 0.05}}, {"model": MODEL}]
+    shared = steward.plan_together(models, n=PEOPLE, account=dataset)
+    assert shared.reached
+    assert shared.account == dataset.id
+    assert shared.spent_epsilon <= 3.0
+    assert [part.target is None for part in shared.models] == [False, True]
+
+
 def test_waiting_ends_when_told(steward: Any) -> None:
     dataset = fresh(steward)
     steward.upload(dataset, csv_bytes())

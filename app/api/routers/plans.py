@@ -9,28 +9,38 @@ from app.api.json_body import read_spec
 from app.api.parameters import runtime_of
 from app.api.responses import model_response
 from app.api.schemas.plans import Plan, PlanBody
-from app.services.plans import plan_release
+from app.api.schemas.shared_plans import SharedPlan, SharedPlanBody
+from app.services.plans import plan_release, plan_together
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 
 
 @router.post(
     "/plans",
-    response_model=Plan,
+    response_model=Plan | SharedPlan,
     **operation(
         "plan_release",
-        "Plan a release",
+        "Plan a release, or several on one budget",
         KEY,
         JSON,
-        ("invalid_model", "invalid_mechanism", "invalid_schema", "numerical_failure", "too_busy"),
-        body=PlanBody,
+        ("invalid_model", "invalid_mechanism", "invalid_schema", "accuracy_unreachable", "vacuous_guarantee"),
+        ("numerical_failure", "too_busy", "forbidden", "not_found", "data_missing", "budget_exhausted"),
+        body=(PlanBody, SharedPlanBody),
+        answers=(Plan, SharedPlan),
     ),
 )
 async def post_plan(request: Request, principal: AnyKey) -> Response:
     """Cost and accuracy from public numbers only. Touches no data and charges nothing.
 
-    With a `target` it finds what is missing: samples, temperature or trim, or with `auto` the mechanism itself. What it
-    found comes back in `mechanism` and `model`, ready to be sent in a release.
+    With a `target` it finds what is missing: samples, temperature or trim, or with `auto` the mechanism itself. A target may be
+    an (ε, δ) or an accuracy, the half width of an interval or an sd, for which the cheapest mechanism is found. What it found
+    comes back in `mechanism` and `model`, ready to be sent in a release.
+
+    With `models`, a list, it says how to split one budget between them: each at its own accuracy, or all wider by the same
+    factor.
     """
-    spec = await read_spec(request, PlanBody)
-    return model_response(Plan.of(await plan_release(runtime_of(request), spec=spec)))
+    spec = await read_spec(request, PlanBody, instead={"models": SharedPlanBody})
+    runtime = runtime_of(request)
+    if "models" in spec:
+        return model_response(SharedPlan.of(await plan_together(runtime, principal=principal, spec=spec)))
+    return model_response(Plan.of(await plan_release(runtime, spec=spec)))

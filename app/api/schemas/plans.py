@@ -5,8 +5,9 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.api.schemas.accounts import COST, BudgetBody, Cost
+from app.api.schemas.accounts import COST, Cost
 from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, Mechanism, Model, PlanMechanismBody
+from app.api.schemas.plan_accuracy import HALF_WIDTH, PlannedRelease, PlanPrecision, PlanTargetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, ParameterRange
 from app.core.schema import ROWS_PER_PERSON_MAX, ColumnName, Columns
 from app.core.specs import Spec
@@ -46,6 +47,8 @@ PLAN: JsonDict = {
     "alternatives": [{"mechanism": LAPLACE_MECHANISM, "epsilon": 6.56, "accuracy": _ACCURACY}],
     "advice": "laplace: an expected error 1.01 times smaller than baps; noise on one sum costs less accuracy than …",
     "target": None,
+    "precision": None,
+    "release": None,
 }
 PLAN_BODIES: list[Any] = [
     {"model": MODEL, "mechanism": MECHANISM, "n": 1000, "delta": 1e-6},
@@ -64,6 +67,7 @@ PLAN_BODIES: list[Any] = [
         "n": 10_000,
         "target": _TARGET,
     },
+    {"model": MODEL, "n": 3000, "target": HALF_WIDTH},
 ]
 
 
@@ -83,10 +87,13 @@ class PlanBody(Spec):
     columns: Columns | None = Field(
         default=None, description="The public schema as in a dataset; a plan for `bernoulli` needs none."
     )
-    mechanism: PlanMechanismBody = Field(description="How samples would be drawn.")
+    mechanism: PlanMechanismBody | None = Field(default=None, description="How samples would be drawn; null: `auto`.")
     n: int = Field(ge=1, le=PEOPLE_MAX, description="The public number of people.")
     delta: Delta | None = Field(default=None, description="The δ at which ε is shown.")
-    target: BudgetBody | None = Field(default=None, description="What may be spent: what is missing is then found.")
+    target: PlanTargetBody | None = Field(
+        default=None,
+        description="What may be spent, or how accurate answers have to be: what is missing is then found.",
+    )
     calibrate: Literal["samples", "temperature", "trim"] | None = Field(
         default=None,
         description="What of `baps` to find for `target`: most samples, highest temperature, smallest trim (a range is "
@@ -132,9 +139,12 @@ class PlanAccuracy(Answer):
 
 
 class PlanTarget(Answer):
-    epsilon: Amount
+    epsilon: Amount = Field(description="As asked; for a target by accuracy what reaches it.")
     delta: Amount
     fits: bool
+    half_width: Amount | None = Field(default=None, description="As asked.")
+    sd: Amount | None = Field(default=None, description="As asked.")
+    level: float | None = Field(default=None, description="Of a target by accuracy.")
 
 
 class SamplesPoint(Answer):
@@ -215,6 +225,12 @@ class Plan(Answer):
     bounds: list[PlanBound] = Field(
         default_factory=list, description="What is proven about a network's utility, at the stated confidence."
     )
-    alternatives: list[PlanAlternative] = Field(description="Other mechanisms at the same cost, where there are any.")
+    alternatives: list[PlanAlternative] = Field(
+        description="Other mechanisms at the same cost, where there are any; for a target by accuracy, at the same accuracy."
+    )
     advice: str | None = Field(description="Which of these is the most accurate, and why; null without others.")
     target: PlanTarget | None = Field(default=None, description="Present if one was asked for.")
+    precision: PlanPrecision | None = Field(
+        default=None, description="Of a target by accuracy: what answers will show."
+    )
+    release: PlannedRelease | None = Field(default=None, description="Of a target by accuracy: ready to be sent.")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from app.core.kinds.accuracy_goal import AccuracyQuestion, AccuracySearch
 from app.core.kinds.mechanism_fields import Epsilon, MechanismSpec, Samples
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.release_cost import ReleaseCost
@@ -51,6 +52,8 @@ class PlanQuestion:
     calibrate: str | None
     epsilon_max: float
     samples_max: int
+    compared: bool = True
+    """Whether other mechanisms are looked for at the same cost; a plan by accuracy has compared them already."""
 
     @property
     def auto_target(self) -> Target:
@@ -102,6 +105,8 @@ class Planner:
     choose: Callable[[Choice], ReleaseMechanism]
     settled: Callable[[ReleaseMechanism, ReleaseModel, int, int], ReleaseMechanism]
     """A mechanism as it will be stored: nothing about it left open."""
+    accuracy: Callable[[AccuracyQuestion], AccuracySearch]
+    """What reaches an accuracy, and at what price. Raises InvalidInput for models whose accuracy nobody can foretell."""
 
 
 def is_auto(spec: object) -> bool:

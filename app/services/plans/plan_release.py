@@ -5,68 +5,66 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.kinds import kind_of, parse_model
-from app.core.kinds.plan_figures import PlanQuestion, finite
+from app.core.kinds.accuracy_goal import Goal
+from app.core.kinds.plan_figures import Figures, PlanQuestion, finite
 from app.core.parameters import parameters_json
 from app.core.privacy.targets import Target
-from app.core.schema import Column, parse_columns, parse_unit
-from app.errors import InvalidInput, InvalidMechanism, InvalidModel, VacuousGuarantee
+from app.errors import InvalidInput, InvalidMechanism
 from app.ledger.canonical import canonical_json
 from app.services.budgets import cost_view
+from app.services.plans.plan_accuracy import accuracy_figures
+from app.services.plans.plan_questions import mechanism_of, plan_columns, read_delta, read_goal, read_unit_rows
 from app.services.runtime.cost_cache import check_people, compute
 from app.services.runtime.runtime import Runtime
 
-DELTA_DEFAULT = 1e-6
 CALIBRATIONS = ("samples", "temperature", "trim")
 
 
 async def plan_release(runtime: Runtime, *, spec: Mapping[str, Any]) -> dict[str, Any]:
     """With a `target`, what is missing is found: samples, or by `calibrate` the temperature or the trim; with
-    `mechanism.kind` `auto`, the mechanism itself. Plans are remembered by a hash of what was asked.
+    `mechanism.kind` `auto`, the mechanism itself; for a half width or an sd its ε too. Plans are remembered by a hash of what
+    was asked.
 
-    Raises InvalidModel, InvalidMechanism, InvalidInput, VacuousGuarantee for δ ≥ 1, NumericalFailure, TooBusy.
+    Raises InvalidModel, InvalidMechanism, InvalidInput, AccuracyUnreachable, VacuousGuarantee for δ ≥ 1, NumericalFailure,
+    TooBusy.
     """
     memo = hashlib.sha256(canonical_json(spec).encode()).digest()
     known = runtime.warm.plans.get(memo)
     if known is not None:
         return known
-    question = _read(runtime, spec)
+    question, goal = _read(runtime, spec)
     check_people(question.people, question.unit_rows)
-    plan = await compute(runtime, lambda: _plan(question))
+    plan = await compute(runtime, lambda: _plan(question, goal))
     runtime.warm.plans.put(memo, plan, 1)
     return plan
 
 
-def _read(runtime: Runtime, spec: Mapping[str, Any]) -> PlanQuestion:
-    unit = spec.get("privacy_unit")
-    if isinstance(unit, Mapping) and unit.get("column") is None and "max_rows" in unit:
-        unit = {**unit, "column": "person"}
-    target, delta = _read_target(spec)
-    mechanism = {name: value for name, value in spec["mechanism"].items() if value is not None}
+def _read(runtime: Runtime, spec: Mapping[str, Any]) -> tuple[PlanQuestion, Goal | None]:
+    goal = read_goal(spec.get("target"))
+    target, delta = _read_target(spec, goal)
+    mechanism = mechanism_of(spec)
     model = parse_model(spec["model"], plan_columns(spec))
-    return PlanQuestion(
+    question = PlanQuestion(
         model=model,
         mechanism=mechanism,
         read_mechanism=kind_of(model).parse_mechanism,
         people=spec["n"],
-        unit_rows=parse_unit(unit, {}).max_rows,
+        unit_rows=read_unit_rows(spec),
         delta=delta,
         target=target,
         calibrate=_read_calibrate(spec.get("calibrate"), mechanism, target),
         epsilon_max=runtime.settings.epsilon_max,
         samples_max=runtime.settings.samples_max,
     )
+    return question, goal
 
 
-def _read_target(spec: Mapping[str, Any]) -> tuple[Target | None, float]:
-    target, own = spec.get("target"), spec.get("delta")
-    for field, delta in (("delta", own), ("target.delta", target["delta"] if target else None)):
-        if delta is not None and not delta < 1:
-            raise VacuousGuarantee(field, "a number below 1: at δ = 1 nothing is promised")
-    if target is None:
-        return None, DELTA_DEFAULT if own is None else float(own)
-    if own is not None and own != target["delta"]:
-        raise InvalidInput("delta", "the same value as target.delta, or nothing")
-    return Target(float(target["epsilon"]), float(target["delta"])), float(target["delta"])
+def _read_target(spec: Mapping[str, Any], goal: Goal | None) -> tuple[Target | None, float]:
+    target, own = spec.get("target") or {}, spec.get("delta")
+    delta = read_delta(own, target.get("delta"))
+    if goal is not None or not target:
+        return None, delta
+    return Target(float(target["epsilon"]), delta), delta
 
 
 def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target | None) -> str | None:
@@ -82,19 +80,14 @@ def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target 
     return asked
 
 
-def plan_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
-    """As given; a plan for a yes/no column needs none."""
-    if spec.get("columns") is not None:
-        return parse_columns(spec["columns"])
-    model = spec["model"]
-    name = model.get("column") if isinstance(model, Mapping) else None
-    if isinstance(name, str) and model.get("family") == "bernoulli":
-        return {name: Column(name, "binary")}
-    raise InvalidModel("columns", "the public bounds of the model's column, as in a dataset")
+def _plan(question: PlanQuestion, goal: Goal | None) -> dict[str, Any]:
+    if goal is None:
+        return _plan_json(question, kind_of(question.model).planner.figures(question))
+    found, more = accuracy_figures(question, goal)
+    return _plan_json(question, found) | more
 
 
-def _plan(question: PlanQuestion) -> dict[str, Any]:
-    found = kind_of(question.model).planner.figures(question)
+def _plan_json(question: PlanQuestion, found: Figures) -> dict[str, Any]:
     cost, delta = found.cost, question.delta
     view = cost_view(cost, cost.samples, delta)
     plan: dict[str, Any] = {

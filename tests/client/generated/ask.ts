@@ -26,7 +26,7 @@ console.log(
   JSON.stringify({
     interval: asked.data && "response" in asked.data ? asked.data.response : undefined,
     probability: likely.data && "response" in likely.data ? likely.data.response : undefined,
-    epsilon: plan.data?.cost.epsilon,
+    epsilon: plan.data && "cost" in plan.data ? plan.data.cost.epsilon : undefined,
     problems: [asked.error, likely.error, plan.error].filter((problem) => problem !== undefined),
   }),
 );

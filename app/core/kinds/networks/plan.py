@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
+from app.core.kinds.networks.accuracy_search import accuracy_search
 from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives, rated
 from app.core.kinds.networks.mechanisms import (
     NetworkBaps,
@@ -96,7 +97,7 @@ def _calibrated(question: PlanQuestion, model: NetworkModel) -> NetworkMechanism
 def _compared(question: PlanQuestion, model: NetworkModel, own: NetworkAlternative) -> list[NetworkAlternative]:
     """The other kinds of mechanism at this one's own cost."""
     epsilon = own.cost.total.epsilon(question.delta)
-    if not COMPARED_FROM <= epsilon <= COMPARED_TO:
+    if not question.compared or not COMPARED_FROM <= epsilon <= COMPARED_TO:
         return []
     target = Target(epsilon * (1 + 1e-9), question.delta)
     found = network_alternatives(model, question.people, question.unit_rows, target)
@@ -215,4 +216,4 @@ def _alternative_json(other: NetworkAlternative, delta: float) -> dict[str, Any]
     }
 
 
-PLANNER = Planner(figures, choose, settled)
+PLANNER = Planner(figures, choose, settled, accuracy_search)

@@ -45,9 +45,18 @@ class _Truths:
     """The prior's; beyond the trim that of the part beyond."""
 
 
-def noise_calibrated_sd(model: Model, mechanism: Laplace | Gaussian, people: int, unit_rows: int) -> float:
+def noise_calibrated_sd(
+    model: Model, mechanism: Laplace | Gaussian, people: int, unit_rows: int, wider: float = 1.0
+) -> float:
+    """`wider`: with so many times the variance of this mechanism's noise."""
     truths = _truths(model)
-    return _mean_sd(truths, people, noise_variance(model, mechanism, unit_rows))
+    return _mean_sd(truths, people, wider * noise_variance(model, mechanism, unit_rows))
+
+
+def noiseless_calibrated_sd(model: Model, people: int) -> float:
+    """What no mechanism falls below: that of the sum itself."""
+    truths = _truths(model)
+    return _mean_sd(truths, people, np.zeros_like(truths.mean))
 
 
 def drawn_calibrated_sd(model: Model, baps: Baps, people: int, unit_rows: int) -> float:

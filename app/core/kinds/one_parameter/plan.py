@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 
 from app.core.kinds.one_parameter.accuracy import expected_accuracy
+from app.core.kinds.one_parameter.accuracy_search import accuracy_search
 from app.core.kinds.one_parameter.calibration import largest_temperature, smallest_trim
 from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives
 from app.core.kinds.one_parameter.families import Model
@@ -85,7 +86,7 @@ def _rated(question: PlanQuestion) -> tuple[Model, Alternative, list[Alternative
             own = Alternative(mechanism, cost, accuracy)
             target = Target(cost.total.epsilon(question.delta) * (1 + 1e-9), question.delta)
             asked = Comparison(model, question.people, question.unit_rows, target, samples_max=question.samples_max)
-            rest = _compared(asked, mechanism)
+            rest = _compared(asked, mechanism) if question.compared else []
     if not all(math.isfinite(each.accuracy.total_sd) for each in (own, *rest)):
         raise NumericalFailure("the accuracy of this release cannot be computed: the trim is too wide")
     return asked.model, own, rest, asked
@@ -133,4 +134,4 @@ def _compared(asked: Comparison, mechanism: Mechanism) -> list[Alternative]:
     return found
 
 
-PLANNER = Planner(figures, choose, settled)
+PLANNER = Planner(figures, choose, settled, accuracy_search)

@@ -16,6 +16,7 @@ from app.core.kinds.plan_figures import (
 )
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.kinds.regression.accuracy import expected_error
+from app.core.kinds.regression.accuracy_search import accuracy_search
 from app.core.kinds.regression.comparison import RatedRegression, cooled, fitting, rate
 from app.core.kinds.regression.mechanisms import (
     PerturbedStatistics,
@@ -84,7 +85,7 @@ def _calibrated(question: PlanQuestion, model: RegressionModel) -> RegressionMec
 
 def _compared(question: PlanQuestion, model: RegressionModel, own: RatedRegression) -> list[RatedRegression]:
     epsilon = own.cost.total.epsilon(question.delta)
-    if not COMPARED_FROM <= epsilon <= COMPARED_TO:
+    if not question.compared or not COMPARED_FROM <= epsilon <= COMPARED_TO:
         return []
     target = Target(epsilon * (1 + 1e-9), question.delta)
     try:
@@ -140,4 +141,4 @@ def _accuracy_json(rated: RatedRegression) -> dict[str, Any]:
     return {"total_sd": rated.error, "measure": MEASURE, "method": METHOD}
 
 
-PLANNER = Planner(figures, choose, settled)
+PLANNER = Planner(figures, choose, settled, accuracy_search)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -20,7 +20,7 @@ from postern.client.problems import WaitedTooLong
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
-from postern.client.results.plans import Plan
+from postern.client.results.plans import Plan, SharedPlan
 from postern.client.results.releases import Progress, ReleaseFacts
 from postern.client.retrying import Retries
 from postern.client.transport import REPLY_BYTES_MAX, TIMEOUT_S, Manners
@@ -118,7 +118,7 @@ class AsyncClient:
     async def plan(
         self,
         model: Mapping[str, Any],
-        mechanism: Mapping[str, Any],
+        mechanism: Mapping[str, Any] | None = None,
         *,
         n: int,
         columns: Mapping[str, Any] | None = None,
@@ -127,9 +127,29 @@ class AsyncClient:
         calibrate: Literal["samples", "temperature", "trim"] | None = None,
         privacy_unit: Mapping[str, Any] | None = None,
     ) -> Plan:
-        """Cost and accuracy from public numbers. `target` is what may be spent: what is missing is then found."""
+        """Cost and accuracy from public numbers. `target` is what may be spent, or an accuracy such as
+        `{"half_width": 0.02, "level": 0.9}` or `{"sd": 0.01}`: what is missing is then found. No mechanism: `auto`."""
         what = given(model=model, mechanism=mechanism, n=n, columns=columns, privacy_unit=privacy_unit)
         return await self.send(stewards.plan(what | given(delta=delta, target=target, calibrate=calibrate)))
+
+    async def plan_together(
+        self,
+        models: Sequence[Mapping[str, Any]],
+        *,
+        n: int | None = None,
+        columns: Mapping[str, Any] | None = None,
+        delta: float | None = None,
+        target: Mapping[str, float] | None = None,
+        account: str | Dataset | None = None,
+        privacy_unit: Mapping[str, Any] | None = None,
+    ) -> SharedPlan:
+        """How to split one budget between models, each `{"model": …, "target": {"half_width": …}}`.
+
+        The budget is `target`'s (ε, δ), what is left of a dataset's `account`, or, without either, the least that does.
+        """
+        what = given(models=list(models), n=n, columns=columns, delta=delta, target=target, privacy_unit=privacy_unit)
+        where = None if account is None else stewards.id_of(account)
+        return await self.send(stewards.plan_together(what | given(account=where)))
 
     async def create_dataset(
         self,

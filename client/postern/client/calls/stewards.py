@@ -14,7 +14,7 @@ from postern.client.problems import Misconfigured
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
-from postern.client.results.plans import Plan
+from postern.client.results.plans import Plan, SharedPlan
 from postern.client.results.releases import ReleaseFacts
 from postern.client.uploads import body_of
 
@@ -24,7 +24,8 @@ Role = Literal["analyst", "dashboard", "auditor"]
 UPLOADED = {"kind": "upload", "retain": False}
 """Rows are uploaded, and wiped once no release waits for them."""
 
-_dataset, _upload, _release, _plan = reads(Dataset), reads(Upload), reads(ReleaseFacts), reads(Plan)
+_dataset, _upload, _release = reads(Dataset), reads(Upload), reads(ReleaseFacts)
+_plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
@@ -48,6 +49,10 @@ def upload(dataset: str | Dataset, data: Any, content_type: str | None) -> Call[
 
 def plan(spec: Spec) -> Call[Plan]:
     return Call("POST", path("plans"), _plan, body=encode(spec))
+
+
+def plan_together(spec: Spec) -> Call[SharedPlan]:
+    return Call("POST", path("plans"), _shared_plan, body=encode(spec))
 
 
 def request_release(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[ReleaseFacts]:

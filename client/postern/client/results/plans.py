@@ -27,14 +27,43 @@ class PlanAccuracy(Shown):
     posterior_sd: float | None = None
     sampling_sd: float | None = None
     limit_sd: float | None = None
+    calibrated_sd: float | None = None
     kl: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanTarget:
+    """As asked; for a target by accuracy `epsilon` is what reaches it."""
+
     epsilon: float
     delta: float
     fits: bool
+    half_width: float | None = None
+    sd: float | None = None
+    level: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCoverage:
+    """How often intervals hold the truth; `share` is None where `method` says what was measured instead."""
+
+    share: float | None
+    standard_error: float | None
+    releases: int | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPrecision(Shown):
+    """What calibrated answers will show; `meaning` says what the one number is where there are several parameters."""
+
+    level: float
+    half_width: float
+    sd: float
+    noiseless_sd: float
+    meaning: str
+    method: str
+    coverage: PlanCoverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +108,44 @@ class Plan(Shown):
     scores: tuple[dict[str, Any], ...] | None = None
     bounds: tuple[dict[str, Any], ...] = ()
     target: PlanTarget | None = None
+    precision: PlanPrecision | None = None
+    release: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartTarget:
+    level: float
+    half_width: float | None = None
+    sd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPart(Shown):
+    """One of several models; `release` is what to ask for, `model` and `mechanism` what to pass to `request_release`."""
+
+    model: dict[str, Any]
+    mechanism: dict[str, Any]
+    release: dict[str, Any]
+    target: PartTarget | None
+    epsilon: float
+    share: float
+    precision: PlanPrecision
+    wider_by: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlan(Shown):
+    """`short_by`: answers are this many times wider than asked, all by the same factor; 1 where every target is reached."""
+
+    models: tuple[PlanPart, ...]
+    n: int
+    privacy_unit_rows: int
+    account: str | None
+    budget: dict[str, float]
+    spent_epsilon: float
+    filter: str
+    order: float | None
+    reached: bool
+    short_by: float | None
+    advice: str

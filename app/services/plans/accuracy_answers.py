@@ -1,0 +1,50 @@
+"""What a plan by accuracy says about intervals, as JSON: the same for one model and for several."""
+
+import math
+from typing import Any
+
+from app.core.kinds.accuracy_goal import AccuracySearch, Goal, Offer, Price, normal_width
+
+SIMULATED, FORMULA = "the mean over simulated releases", "z times the expected sd, by the normal law"
+
+
+def precision_json(search: AccuracySearch, goal: Goal, offer: Offer) -> dict[str, Any]:
+    """Of this mechanism at the goal's level; where intervals are simulated, as simulated."""
+    found = search.coverage(offer.mechanism, goal.level)
+    simulated = found.half_width is not None and found.sd is not None
+    return {
+        "level": goal.level,
+        "half_width": found.half_width if simulated else normal_width(goal.level) * offer.sd,
+        "sd": found.sd if simulated else offer.sd,
+        "noiseless_sd": search.best_sd,
+        "meaning": search.meaning,
+        "method": SIMULATED if simulated else FORMULA,
+        "coverage": {
+            "share": found.share,
+            "standard_error": found.standard_error,
+            "releases": found.releases,
+            "method": found.method,
+        },
+    }
+
+
+def goal_json(goal: Goal | None) -> dict[str, Any] | None:
+    if goal is None:
+        return None
+    return {goal.measure: goal.value, "level": goal.level}
+
+
+def release_json(model: dict[str, Any], offer: Offer) -> dict[str, Any]:
+    """The body of `POST /v1/datasets/{id}/releases`."""
+    return {"model": model, "mechanism": offer.mechanism.as_json()}
+
+
+def why(offers: list[Offer], price: Price, words: str) -> str:
+    """Why the first of several is taken; `words` name what is compared."""
+    best, *rest = offers
+    prices = [(each.mechanism.kind, price(each.cost.total)) for each in rest]
+    others = ", ".join(f"{kind} {value:.4g}" for kind, value in prices if math.isfinite(value))
+    if not others:
+        alone = "the others that reach it have no pure ε" if rest else "the only mechanism that reaches it"
+        return f"{best.mechanism.kind}: {alone}"
+    return f"{best.mechanism.kind}: reaches it at {words} {price(best.cost.total):.4g}, against {others}"
