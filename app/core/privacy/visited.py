@@ -23,8 +23,6 @@ TABLES_MAX = 8_000_000
 WORK_MAX = 130_000_000
 """About nanoseconds of one order."""
 BLOCKS_MAX = 5_000
-SUMS_MAX = 400
-"""One row a person: beyond, other bounds are as tight and faster."""
 _FLAT = 1e-9
 _CHUNK_ELEMENTS = 40_000
 
@@ -57,8 +55,6 @@ def lost(grid: PublicGrid, neighbours: Neighbours) -> float:
 
 
 def _few(neighbours: Neighbours, size: int) -> bool:
-    if neighbours.unit_rows == 1 and neighbours.count > SUMS_MAX:
-        return False
     rows = len(neighbours.rows)
     blocks = (2 * neighbours.unit_rows - 1) * (neighbours.count // neighbours.block + rows)
     return neighbours.count * size <= TABLES_MAX and blocks <= BLOCKS_MAX
