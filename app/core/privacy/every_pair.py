@@ -25,7 +25,7 @@ from app.core.privacy.neighbours import Block, Neighbours, Places, blocks_of, by
 
 Array = NDArray[np.float64]
 
-TOLERANCE = 0.004
+TOLERANCE = 5e-4
 _NEAR_PURE = 0.99
 _EXPONENT_MAX = 640.0
 _FEW = 6
