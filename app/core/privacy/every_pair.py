@@ -120,7 +120,10 @@ class EveryPair:
         for i, place in enumerate(chosen):
             block = self._blocks[place]
             here, there = self._tables[block.rows], self._tables[block.other]
-            if len(chosen) <= _FEW and len(here) > 2 * len(block.mask):
+            alone = (
+                len(self._tables) == 1 or len(chosen) <= _FEW
+            )  # no other block asks for the same datasets, or few do
+            if alone and len(here) > 2 * len(block.mask):
                 first, second = before.values(here[block.here]), after.values(there[block.there])
             else:
                 first = before.of(block.rows, here)[block.here]
