@@ -14,7 +14,7 @@ from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.mixed_orders import convex_envelope
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, grid_rounding, posterior_draw_cost, with_slack
-from app.core.privacy.visited import every_pair, lost
+from app.core.privacy.visited import FLAT, every_pair, lost
 
 _RELATIVE_MARGIN = 1e-9
 _ROUNDING_MOST = 1e-3
@@ -64,7 +64,7 @@ def _visited(model: ExponentialModel, people: int, unit_rows: int, temperature: 
     changes = directions(model.statistic_range, unit_rows)
     rounding = grid_rounding(grid, changes)
     span = max(float(np.ptp(grid.change(change))) for change in changes) * (1 + _RELATIVE_MARGIN) + rounding
-    pure = min(span, (pairs.pure + error) * (1 + _RELATIVE_MARGIN) + rounding)
+    pure = min(span, (pairs.pure + error + FLAT) * (1 + _RELATIVE_MARGIN) + rounding)
     powers = powers * (1 + _RELATIVE_MARGIN) + 2 * orders * error
     curve = convex_envelope(powers, pure) / (orders - 1) * (1 + _RELATIVE_MARGIN)
     curve = np.minimum(np.minimum(curve, pure), orders * span**2 / 8)

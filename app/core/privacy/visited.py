@@ -1,7 +1,7 @@
 """Tables of every dataset there can be, for `every_pair.py`: of the posterior as it is drawn, and of a law made of it.
 
-Drawn is q = (1−γ)p + γ/K. Grid points at which p_k is under 10⁻⁹·γ/K for every dataset have all but the same log q; they stand as
-one point of their number. Each such term of Σ q^α·q′^{1−α} is wrong by a part 2α·10⁻⁹ at most, of γ in all: less than what
+Drawn is q = (1−γ)p + γ/K. Grid points at which p_k is under 10⁻¹²·γ/K for every dataset have all but the same log q; they
+stand as one point of their number. Each such term of Σ q^α·q′^{1−α} is wrong by a part 2α·10⁻¹² at most, of γ in all: less than what
 rounding is given (`EveryPair`). Where trims are wide against a prior those are most points.
 """
 
@@ -22,8 +22,12 @@ TABLES_MAX = 8_000_000
 """Datasets times points of the grid."""
 WORK_MAX = 130_000_000
 """About nanoseconds of one order."""
+PAIRS_MAX = 120_000_000
+"""Pairs times points, where log-ratios of all pairs are compared."""
 BLOCKS_MAX = 5_000
-_FLAT = 1e-9
+FLAT = 1e-12
+"""How far a log q may lie above log(γ/K) for its point to be one of many; more than that no log-ratio there can be."""
+_POINTS_LEAST = 65
 _CHUNK_ELEMENTS = 40_000
 
 
@@ -32,12 +36,14 @@ def every_pair(
 ) -> EveryPair | None:
     """None where that is too much work. `law` makes its own log-probabilities of those drawn, `size` points in all, the last
     column standing for as many as are missing."""
-    if not _few(neighbours, grid.size):
+    if not (_few(neighbours, grid.size) and _affordable(neighbours, 0)):
         return None
     log_q = drawn_tables(grid, neighbours)
-    flat = (log_q.max(axis=0) - np.log(UNIFORM_SHARE / grid.size)) <= _FLAT
+    flat = (log_q.max(axis=0) - np.log(UNIFORM_SHARE / grid.size)) <= FLAT
     kept = np.flatnonzero(~flat)
-    if not _affordable(neighbours, len(kept) + 1):
+    changes = (2 * neighbours.unit_rows - 1) * (2 * neighbours.unit_rows * neighbours.steps + 1)
+    compared = 0 if law is None else neighbours.count * len(kept) * changes
+    if not (_affordable(neighbours, len(kept) + 1) and compared <= PAIRS_MAX):
         return None
     if len(kept) < grid.size:
         log_q = np.concatenate([log_q[:, kept], log_q[:, flat][:, :1]], axis=1)
@@ -61,10 +67,10 @@ def _few(neighbours: Neighbours, size: int) -> bool:
 
 
 def _affordable(neighbours: Neighbours, size: int) -> bool:
-    """An exponential costs some nanoseconds, a term of a product a fifteenth of one."""
+    """An exponential costs some nanoseconds, a term of a product a fifteenth of one; masks have no points, but as many rows."""
     reach = 2 * neighbours.unit_rows * neighbours.steps
     products = 0.07 * (2 * neighbours.unit_rows - 1) * (neighbours.block + reach)
-    return neighbours.count * size * (10 + products) <= WORK_MAX
+    return neighbours.count * max(size, _POINTS_LEAST) * (10 + products) <= WORK_MAX
 
 
 def drawn_tables(grid: PublicGrid, neighbours: Neighbours) -> Array:

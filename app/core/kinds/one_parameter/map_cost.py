@@ -19,7 +19,7 @@ from app.core.privacy.mixed_orders import convex_envelope
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.posterior_cost import WEIGHT_ERROR
 from app.core.privacy.release_cost import ReleaseCost, chargeable
-from app.core.privacy.visited import every_pair, lost
+from app.core.privacy.visited import FLAT, every_pair, lost
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def _visited(model: Model, people: int, unit_rows: int, gain: float) -> Cost | N
         return None
     powers = np.array(ORDERS) - 1
     curve = np.minimum(convex_envelope(pairs.powers(), pairs.pure) / powers, pairs.pure)
-    return _with_errors(pairs.pure, curve, gain, gain * lost(grid, neighbours) + 2.0**-50 * (grid.size + 64))
+    return _with_errors(pairs.pure + FLAT, curve, gain, gain * lost(grid, neighbours) + 2.0**-50 * (grid.size + 64))
 
 
 def _scored(log_q: Array, size: int, gain: float) -> Array:
