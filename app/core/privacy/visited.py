@@ -1,8 +1,8 @@
 """Tables of every dataset there can be, for `every_pair.py`: of the posterior as it is drawn, and of a law made of it.
 
 Drawn is q = (1−γ)p + γ/K. Grid points at which p_k is under 10⁻¹²·γ/K for every dataset have all but the same log q; they
-stand as one point of their number. Each such term of Σ q^α·q′^{1−α} is wrong by a part 2α·10⁻¹² at most, of γ in all: less than what
-rounding is given (`EveryPair`). Where trims are wide against a prior those are most points.
+stand as one point of their number. Each such term of Σ q^α·q′^{1−α} is wrong by a part 2α·10⁻¹² at most, of γ in all:
+less than what rounding is given (`EveryPair`). Where trims are wide against a prior those are most points.
 """
 
 from collections.abc import Callable
