@@ -18,9 +18,9 @@ from app.core.privacy.windows import rounding_factor
 
 Array = NDArray[np.float64]
 
-TABLES_MAX = 8_000_000
+TABLES_MAX = 12_000_000
 """Datasets times points of the grid."""
-WORK_MAX = 130_000_000
+WORK_MAX = 150_000_000
 """About nanoseconds of one order."""
 PAIRS_MAX = 120_000_000
 """Pairs times points, where log-ratios of all pairs are compared."""
