@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.core.kinds import parse_model
 from app.core.kinds.one_parameter.families import Model
 from app.core.privacy import ORDERS
-from app.core.privacy.posterior_cost import posterior_draw_cost
+from app.core.privacy.drawn_cost import drawn_cost
+from app.core.schema import parse_columns
 from tests.core.brute_force import epsilon_by_rdp
 from tests.core.families.drawn_tables import Owed, owed
 from tests.core.families.family_cases import CASES, build, priors_of, with_steps
@@ -40,6 +42,40 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Reviewed(Setting):
+    """A setting with a column of whole numbers, a prior and a trim of its own; `prior` and `trim` are not looked at."""
+
+    prior_spec: tuple[tuple[str, float | str], ...]
+    trim_spec: float | tuple[float, float]
+
+    def model(self) -> Model:
+        trim = (
+            self.trim_spec
+            if isinstance(self.trim_spec, float)
+            else dict(zip(("lower", "upper"), self.trim_spec, strict=True))
+        )
+        column = (
+            {"type": "binary"} if self.family == "bernoulli" else {"type": "integer", "lower": 0, "upper": self.steps}
+        )
+        spec = {"family": self.family, "column": "x", "prior": dict(self.prior_spec), "trim": trim}
+        return parse_model(spec, parse_columns({"x": column}))
+
+
+def reviewed(
+    family: str,
+    prior: tuple[float, float],
+    trim: float | tuple[float, float],
+    people: int,
+    unit_rows: int,
+    steps: int,
+    temperature: float,
+) -> Reviewed:
+    names = ("beta", "alpha", "beta") if isinstance(trim, float) else ("gamma", "shape", "rate")
+    spec = (("kind", names[0]), (names[1], prior[0]), (names[2], prior[1]))
+    return Reviewed(family, 0, 0, people, unit_rows, steps, temperature, spec, trim)
+
+
+@dataclass(frozen=True)
 class Ratios:
     """Charged ÷ owed; of converted ε the largest over 1, 10 and 100 draws, beside conversion of the owed curve itself."""
 
@@ -60,7 +96,7 @@ def ratios_of(setting: Setting) -> Ratios:
         setting.temperature,
         reachable_pairs(steps, setting.people, setting.unit_rows),
     )
-    charged = posterior_draw_cost(model, setting.people, setting.unit_rows, setting.temperature).drawn
+    charged = drawn_cost(model, setting.people, setting.unit_rows, setting.temperature).cost
     curve = np.array(charged.curve) / exact.curve
     converted = max(charged.times(draws).epsilon(DELTA) / owed_epsilon(exact, draws) for draws in DRAWS)
     worst = ORDERS[int(curve.argmax())]

@@ -17,11 +17,12 @@ from app.core.noise.discrete_laplace import noise_scale
 from app.core.privacy import ORDERS, Cost
 from app.core.privacy.release_cost import chargeable
 from app.core.statistics.sums import ExactStatistic
-from tests.contracts.charge_cases import DELTA, Setting, owed_epsilon, random_settings, ratios_of
+from tests.contracts.charge_cases import DELTA, Setting, owed_epsilon, random_settings, ratios_of, reviewed
 from tests.core.families.drawn_tables import Owed, owed_by_tables
 from tests.core.families.family_cases import build, priors_of, with_steps
 from tests.core.families.neighbouring_pairs import reachable_pairs
 from tests.core.families.shared_constants import shared_constants  # noqa: F401
+from tests.deep import deep
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +45,20 @@ WORST = [
 ]
 """What searches found, over some hundreds of settings each."""
 
+REVIEWED = [
+    reviewed("bernoulli", (0.001, 170.0), 0.003, 2, 2, 1, 0.003),
+    reviewed("exponential", (0.3, 29.0), (0.003, 0.0051), 3, 2, 5, 0.02),
+]
+REVIEWED_LARGE = [
+    reviewed("exponential", (0.001, 3.3), (0.5, 1500.0), 5, 3, 2, 0.003),
+    reviewed("bernoulli", (0.001, 170.0), 0.003, 11, 2, 1, 0.003),
+    reviewed("bernoulli", (3.3, 0.3), 1e-5, 8, 2, 1, 0.003),
+    reviewed("poisson", (170.0, 29.0), (0.09, 0.153), 23, 3, 2, 1.0),
+    reviewed("exponential", (29.0, 0.07), (0.09, 0.153), 101, 2, 2, 1.0),
+    reviewed("poisson", (1.0, 0.07), (0.5, 1500.0), 7, 3, 3, 0.037),
+]
+"""What a reviewer found at 1.2 to 61 times what is owed, at priors, trims and powers far from any default."""
+
 WORST_LARGE = [
     Setting("normal_mean", prior=1, trim=1, people=72, unit_rows=1, steps=8, temperature=0.1),
     Setting("geometric", prior=0, trim=0, people=12, unit_rows=3, steps=3, temperature=0.3),
@@ -54,6 +69,10 @@ WORST_LARGE = [
     Setting("pareto", prior=6, trim=2, people=5, unit_rows=3, steps=3, temperature=0.5),
     Setting("weibull", prior=3, trim=2, people=17, unit_rows=1, steps=8, temperature=0.1),
     Setting("exponential", prior=3, trim=2, people=200, unit_rows=1, steps=4, temperature=0.02),
+    Setting("pareto", prior=1, trim=2, people=40, unit_rows=3, steps=1, temperature=0.5),
+    Setting("pareto", prior=6, trim=2, people=1168, unit_rows=1, steps=4, temperature=0.003),
+    Setting("laplace", prior=4, trim=2, people=536, unit_rows=1, steps=8, temperature=1.0),
+    Setting("weibull", prior=1, trim=2, people=2408, unit_rows=1, steps=1, temperature=1.0),
 ]
 """Further ones, with more pairs than there is time for in every run."""
 
@@ -72,14 +91,18 @@ def test_every_mechanism_is_compared_here() -> None:
     assert set(MECHANISMS) == {"baps", "gaussian", "laplace", "map"}
 
 
-@pytest.mark.parametrize("setting", WORST, ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}")
+@pytest.mark.parametrize(
+    "setting", [*WORST, *REVIEWED], ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}"
+)
 def test_the_worst_charges_found_for_samples_are_within_their_limits(setting: Setting) -> None:
     check(setting)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    "setting", WORST_LARGE, ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}"
+    "setting",
+    [*WORST_LARGE, *REVIEWED_LARGE],
+    ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}",
 )
 def test_the_worst_charges_found_among_many_pairs_are_within_their_limits(setting: Setting) -> None:
     check(setting)
@@ -100,7 +123,7 @@ def test_no_random_setting_is_charged_less_than_it_owes_or_far_more(seed: int, u
         check(setting)
 
 
-POINTS = [("bernoulli", 5, 1), ("poisson", 3, 1), ("geometric", 2, 2), ("normal_mean", 3, 1)]
+POINTS = [("bernoulli", 5, 1), ("poisson", 3, 1), ("geometric", 2, 2), ("normal_mean", 3, 1), deep("bernoulli", 13, 2)]
 
 
 @pytest.mark.parametrize("score", SCORES)

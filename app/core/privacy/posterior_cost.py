@@ -88,11 +88,11 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
     grid = model.grid(people * unit_rows, temperature)
     changes = directions(model.statistic_range, unit_rows)
     span = max(float(np.ptp(grid.change(change))) for change in changes) * (1 + _RELATIVE_MARGIN)
-    span += _grid_rounding(grid, changes)
+    span += grid_rounding(grid, changes)
     bounds = _bounds(model, grid, people, unit_rows, changes)
     orders = np.array(ORDERS)
     curve = np.minimum(bounds.exact.curve * (1 + _RELATIVE_MARGIN), np.minimum(span, orders * span**2 / 8))
-    pure = np.fmin(span, bounds.pure * (1 + _RELATIVE_MARGIN) + _grid_rounding(grid, changes))
+    pure = np.fmin(span, bounds.pure * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, changes))
     # a point is drawn with a probability from γ/K to 1 − γ + γ/K, whatever the table
     pure = min(float(pure), math.log1p((1 - UNIFORM_SHARE) * grid.size / UNIFORM_SHARE) * (1 + _RELATIVE_MARGIN))
     kl = min(bounds.exact.kl * (1 + _RELATIVE_MARGIN), span, span**2 / 8) + 4 * WEIGHT_ERROR
@@ -100,7 +100,7 @@ def posterior_draw_cost(model: ExponentialModel, people: int, unit_rows: int, te
         raise NumericalFailure("a bound on KL came out undefined")
     capped = capped_curve(curve, float(pure))
     capped = _with_tried_orders(model, grid, people, unit_rows, curve, capped, float(pure), bounds.top)
-    cost, drawn = _with_slack(span, curve), _with_slack(float(pure), capped)
+    cost, drawn = with_slack(span, curve), with_slack(float(pure), capped)
     return DrawCost(cost, drawn, float(kl), span, bounds.method, grid.size)
 
 
@@ -156,13 +156,13 @@ def _every_pair(grid: PublicGrid, statistic_range: tuple[int, int], people: int,
     return powers
 
 
-def _with_slack(pure: float, curve: Array) -> Cost:
+def with_slack(pure: float, curve: Array) -> Cost:
     orders = np.array(ORDERS)
     slack = 2 * WEIGHT_ERROR * (2 * orders - 1) / (orders - 1)
     return Cost(pure + 4 * WEIGHT_ERROR, tuple((curve + slack).tolist()))
 
 
-def _grid_rounding(grid: PublicGrid, changes: list[Direction]) -> float:
+def grid_rounding(grid: PublicGrid, changes: list[Direction]) -> float:
     """What a difference of b, at two points or from a mean, may lose in doubles against the sampler's integers.
 
     Twice the error of each value, as much again for the products and sums of `change`, and the integers' own 2⁻⁸⁰.
@@ -297,5 +297,5 @@ def point_change(model: ExponentialModel, people: int, unit_rows: int) -> float:
         return largest
     found = _largest_change(grid, ceiling, model.statistic_range, people, pointwise=True)
     return float(
-        np.fmin(largest, found * (1 + _RELATIVE_MARGIN) + _grid_rounding(grid, [(model.statistic_range[1], 0)]))
+        np.fmin(largest, found * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, [(model.statistic_range[1], 0)]))
     )

@@ -1,26 +1,28 @@
 """What one point of `map` costs: never more than a choice whose log-ratios between neighbours have range ε.
 
 log_density   one draw of the posterior at a power, with its own curve and pure cost
-probability   D_α ≤ min(ε, α·ε²/8); where few datasets are possible, every pair of the tables drawn from (`map_pairs.py`)
+probability   D_α ≤ min(ε, α·ε²/8); where few datasets are possible, every pair of the tables drawn from (`every_pair.py`), and
+              with one row a person every sum of more (`map_pairs.py`)
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.map_pairs import scored_supremum
 from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
-from app.core.privacy.enumeration import all_pair_count, enumerate_laws
-from app.core.privacy.mixed_pairs import log_drawn
-from app.core.privacy.posterior_cost import ENUMERATION_RECORDS_MAX, WEIGHT_ERROR, posterior_draw_cost
+from app.core.privacy.drawn_cost import drawn_cost, smaller
+from app.core.privacy.mixed_orders import convex_envelope
+from app.core.privacy.neighbours import Neighbours
+from app.core.privacy.posterior_cost import WEIGHT_ERROR
 from app.core.privacy.release_cost import ReleaseCost, chargeable
+from app.core.privacy.visited import FLAT, every_pair, lost
 
 Array = NDArray[np.float64]
 
-VISITS_MAX = 8_000_000
-"""Pairs times points times orders."""
 _RELATIVE_MARGIN = 1e-9
 
 
@@ -31,25 +33,21 @@ def choice_cost(epsilon: float) -> Cost:
 
 def tempered_cost(model: Model, people: int, unit_rows: int, epsilon: float, power: float) -> ReleaseCost:
     """Of one draw at the power that ε allows."""
-    draw = posterior_draw_cost(model, people, unit_rows, power)
+    draw = drawn_cost(model, people, unit_rows, power)
     kl = min(draw.kl_sup, epsilon, epsilon**2 / 8)
-    return _release(smaller(draw.drawn, choice_cost(chargeable(epsilon))), kl, epsilon, draw.method, draw.grid_points)
+    return _release(smaller(draw.cost, choice_cost(chargeable(epsilon))), kl, epsilon, draw.method, draw.grid_points)
 
 
 def scored_cost(model: Model, people: int, unit_rows: int, epsilon: float, gain: float) -> ReleaseCost:
     """Of one point with weights ∝ exp(gain·probability), the gain such that log-ratios have range ε."""
     cost, method = choice_cost(chargeable(epsilon)), "certified: bounded range"
-    visited = _every_sum(model, people, gain) if unit_rows == 1 else _visited(model, people, unit_rows, gain)
+    visited = _visited(model, people, unit_rows, gain)
+    if visited is None and unit_rows == 1:
+        visited = _every_sum(model, people, gain)
     if visited is not None:
         cost, method = smaller(visited, cost), "exact: every neighbouring pair"
     kl = min(cost.curve[0], epsilon, epsilon**2 / 8)
     return _release(cost, kl, epsilon, method, _grid_points(model, people * unit_rows))
-
-
-def smaller(first: Cost, second: Cost) -> Cost:
-    """Two bounds of one law: the smaller at every order."""
-    curve = tuple(min(pair) for pair in zip(first.curve, second.curve, strict=True))
-    return Cost(min(first.pure, second.pure), curve)
 
 
 @lru_cache(maxsize=512)
@@ -63,23 +61,30 @@ def _every_sum(model: Model, people: int, gain: float) -> Cost | None:
 @lru_cache(maxsize=512)
 def _visited(model: Model, people: int, unit_rows: int, gain: float) -> Cost | None:
     """Every pair; none where they are many. A log-weight carries an error e = s·(1 + 2g), so 4e and 2e(2α−1)/(α−1) are added."""
-    grid = model.grid(people * unit_rows, 1.0)
-    pairs = all_pair_count(model.statistic_range, people, unit_rows)
-    records = (model.statistic_range[1] + 1) * unit_rows * (unit_rows + 1) // 2
-    if pairs * grid.size * len(ORDERS) > VISITS_MAX or records > ENUMERATION_RECORDS_MAX:
+    (low, high), grid = model.statistic_range, model.grid(people * unit_rows, 1.0)
+    neighbours = Neighbours(high, people, unit_rows)
+    pairs = every_pair(grid, neighbours, partial(_scored, gain=gain)) if low == 0 else None
+    if pairs is None:
         return None
-
-    def law(log_p: Array) -> Array:
-        weights = gain * np.exp(log_drawn(log_p, grid.size))
-        weights -= weights.max(axis=1, keepdims=True)
-        return log_drawn(weights - np.log(np.exp(weights).sum(axis=1, keepdims=True)), grid.size)
-
-    pure, curve = enumerate_laws(grid, model.statistic_range, people, unit_rows, np.array(ORDERS), law)
-    return _with_errors(pure, curve, gain)
+    powers = np.array(ORDERS) - 1
+    curve = np.minimum(convex_envelope(pairs.powers(), pairs.pure) / powers, pairs.pure)
+    return _with_errors(pairs.pure + FLAT, curve, gain, gain * lost(grid, neighbours) + 2.0**-50 * (grid.size + 64))
 
 
-def _with_errors(pure: float, curve: Array, gain: float) -> Cost:
-    orders, error = np.array(ORDERS), 2 * WEIGHT_ERROR * (1 + 2 * gain)  # of the sampler, and as much again of doubles
+def _scored(log_q: Array, size: int, gain: float) -> Array:
+    """log r, mixed: of r ∝ e^{g·q} on `size` points, of which the last column stands for all that have none of their own."""
+    scores = gain * np.exp(log_q)
+    scores -= scores.max(axis=1, keepdims=True)
+    weights = np.exp(scores, out=scores)
+    many = size - log_q.shape[1] + 1
+    total = weights[:, :-1].sum(axis=1, keepdims=True) + many * weights[:, -1:]
+    drawn: Array = np.log((1 - UNIFORM_SHARE) * weights / total + UNIFORM_SHARE / size)
+    return drawn
+
+
+def _with_errors(pure: float, curve: Array, gain: float, doubles: float = 0.0) -> Cost:
+    """With the sampler's errors and as much again of doubles, and `doubles` where those may be more."""
+    orders, error = np.array(ORDERS), 2 * WEIGHT_ERROR * (1 + 2 * gain) + doubles
     curve = curve * (1 + _RELATIVE_MARGIN) + 2 * error * (2 * orders - 1) / (orders - 1)
     return Cost(pure * (1 + _RELATIVE_MARGIN) + 4 * error, tuple(curve.tolist()))
 

@@ -16,7 +16,7 @@ from app.core.kinds.one_parameter.beliefs.posterior import calibrated_belief, ca
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.parameters import Parameter
-from app.core.privacy.posterior_cost import posterior_draw_cost
+from app.core.privacy.drawn_cost import drawn_cost
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.sums import ExactStatistic
 
@@ -26,10 +26,10 @@ class Baps(BapsFields):
     budget_epsilon_max: ClassVar[float] = math.inf
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
-        draw = posterior_draw_cost(model, people, unit_rows, self.temperature)
+        draw = drawn_cost(model, people, unit_rows, self.temperature)
         lipschitz = 2 * self.samples * self.temperature * model.lipschitz * unit_rows
         return ReleaseCost(
-            per_sample=draw.drawn,
+            per_sample=draw.cost,
             samples=self.samples,
             kl_sup=draw.kl_sup,
             papers_pure=lipschitz,
