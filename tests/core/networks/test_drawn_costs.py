@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from app.core.kinds.networks.blocks import mixed_curve
 from app.core.kinds.networks.blocks.block_cost import counts_before
 from app.core.kinds.networks.blocks.block_grid import UNIFORM_SHARE, BlockShape, block_grid, tables
-from app.core.kinds.networks.blocks.block_terms import PURE, SWAP, Direction, moves
+from app.core.kinds.networks.blocks.block_terms import CURVE, PURE, SWAP, Direction, moves
 from app.core.kinds.networks.blocks.curvature import AXES, VarianceMap, plane_edges
 from app.core.kinds.networks.blocks.drawn_cost import searched_terms, total_groups
 from app.core.kinds.networks.blocks.quick_figures import quick_figures
-from app.core.kinds.networks.blocks.visited import drawn_figures
+from app.core.kinds.networks.blocks.visited import drawn_figures, least_before
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap
 from app.core.kinds.networks.shapes import node_shapes
 from app.core.privacy import ORDERS
@@ -34,7 +34,7 @@ LOOSEST = 1.08
 def every_pair(shape: BlockShape, d: Direction) -> tuple[Array, Array, Array]:
     """(counts before, figures) of all pairs that d can join, by the oracle's own tables."""
     drawn = drawn_by(block_grid(shape).theta, (shape.alpha, shape.beta), shape.temperature)
-    least = shape.rows if shape.full else 0
+    least = shape.least_rows
     pairs = np.array(
         [
             (s, f)
@@ -54,6 +54,7 @@ def every_pair(shape: BlockShape, d: Direction) -> tuple[Array, Array, Array]:
         BlockShape(1.0, 1.0, 0.05, 40, 1.0),
         BlockShape(0.3, 2.0, 0.001, 30, 0.5),
         BlockShape(20.0, 20.0, 0.05, 40, 1.0),
+        BlockShape(29.0, 0.6, 0.11, 60, 0.6),
         deep(BlockShape(1.0, 1.0, 0.05, 120, 1.0)),
         deep(BlockShape(50.0, 5.0, 0.01, 90, 1.0)),
         deep(BlockShape(0.1, 0.1, 0.0001, 60, 0.2)),
@@ -91,6 +92,19 @@ def test_block_that_every_row_falls_in_is_told_by_successes_as_every_pair_is(sha
         assert np.allclose(told, exact, rtol=1e-6, atol=1e-10)
 
 
+@pytest.mark.parametrize("temperature", [0.05, deep(1.0)])
+def test_several_rows_in_a_block_of_all_are_bounded_move_by_move(temperature: float) -> None:
+    """A family's cost is of the worst move; a single swap costs a quarter of two."""
+    shape = BlockShape(1.0, 1.0, 0.05, 28, temperature, True, 2)
+    found = searched_terms(shape)
+    for i, d in enumerate(moves(2)):
+        s, f, exact = every_pair(shape, d)
+        exact = exact[s + f >= least_before(shape, d)]
+        assert (found.rows[i][PLACES] >= exact.max(axis=0) * (1 - 1e-12)).all()
+    one, two = (found.of(d)[CURVE] for d in ((1, -1), (2, -2)))
+    assert one[5] < 0.5 * two[5]
+
+
 def test_groups_of_totals_mirror_each_other() -> None:
     for rows in range(1, 400):
         ends = total_groups(rows)
@@ -99,11 +113,12 @@ def test_groups_of_totals_mirror_each_other() -> None:
         assert np.array_equal(rows - ends[::-1], starts)
 
 
-def test_ordered_ceilings_of_the_variance_hold_where_counts_are_large() -> None:
+@pytest.mark.parametrize("prior", [(10.0, 10.0), (29.0, 0.6)])
+def test_ordered_ceilings_of_the_variance_hold_where_counts_are_large(prior: tuple[float, float]) -> None:
     rng = np.random.default_rng(8)
-    shape = BlockShape(10.0, 10.0, 0.001, 5_000, 1.0)
+    shape = BlockShape(*prior, 0.001, 5_000, 1.0)
     grid = block_grid(shape)
-    ceilings = VarianceMap(grid, plane_edges(shape.trim, 1.0, ORDERS[-1], 10.0), AXES, ordered=True)
+    ceilings = VarianceMap(grid, plane_edges(shape.trim, 1.0, ORDERS[-1], prior), AXES, ordered=True)
     s, f = np.exp(rng.uniform(0, 8, (2, 400)))
     p = tables(grid, s, f)
     for axis, d in enumerate(AXES):

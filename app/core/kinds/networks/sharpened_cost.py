@@ -31,9 +31,9 @@ from app.core.privacy.cost import Cost
 
 Array = NDArray[np.float64]
 
-WORK_MAX = 3_000_000
-"""Pairs of tables times points, of all shapes together, up to which charges are of every pair."""
-ROWS_MAX = 120
+WORK_MAX = 9_000_000
+"""Pairs of tables times points, of all shapes together, up to which charges are of every pair: about a second."""
+ROWS_MAX = 150
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,8 @@ def bounded_suprema(grid: BlockGrid, shape: BlockShape, moves: Sequence[Directio
     edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows)
     axes = list(dict.fromkeys(primitive(d)[0] for d in moves))
     ceilings = VarianceMap(grid, edges, axes)
-    sides = groups(edges, shape.rows)
-    starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
+    sides = [groups(side, shape.rows) for side in edges]
+    starts = np.array([(*s, *f) for s, f in product(*sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
     return np.stack([_supremum(grid, ceilings, axes, starts, d, shape.rows) for d in moves])
 
 

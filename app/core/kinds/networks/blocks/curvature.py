@@ -28,6 +28,8 @@ from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, tables
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Edges = tuple[Array, Array]
+"""Of s and of f."""
 
 AXES = ((1, 0), (0, 1), (1, -1))
 """Changes of one observation up to sign: b = x, y, x − y. No bound here asks more of b than that it is a form in x and y."""
@@ -41,30 +43,37 @@ _CONCAVE_SLACK = 1e-6
 _CHUNK = 100_000
 
 
-def plane_edges(trim: float, temperature: float, furthest: float, prior: float = 1.0) -> Array:
-    """Fine near zero, where posteriors change fastest; then in proportion. Up to where curvature alone is enough.
+def plane_edges(
+    trim: float, temperature: float, furthest: float, prior: tuple[float, float] = (1.0, 1.0)
+) -> tuple[Array, Array]:
+    """Of s and of f. Fine near zero, where posteriors change fastest; then in proportion. Up to where curvature alone is enough.
 
-    About a count of s a posterior with `prior` observations before has a spread of √(prior + s) observations: cells half as wide,
-    and in proportion beyond the prior.
+    With `prior` = (a, b) observations before, a posterior changes with s by as much as it is wide in √((a+s)·(a+s+b+f)/(b+f)) of
+    them, at least √(a+s): cells a part of that, growing beyond the larger of a and b, if one is large; in proportion far beyond.
     """
     near = np.concatenate([np.arange(0, 0.5, 0.125), np.arange(0.5, 1.0, 0.25)])
     ahead = np.geomspace(1.0, 40 / trim, int(np.log(40 / trim) / np.log(_AHEAD)) + 2)
     last = max(2.0, furthest * temperature)
     behind = np.geomspace(1.0, last, int(np.log(last) / np.log(_BEHIND)) + 2)
-    edges = np.concatenate([near, ahead, -near[1:], -behind])
-    if prior > _WEAK_PRIOR:
-        edges = np.concatenate([edges[edges > 40 * prior], edges[edges < -prior], _even_edges(prior, edges.max())])
-    return np.asarray(np.unique(edges) / temperature)
+    plain = np.concatenate([near, ahead, -near[1:], -behind])
+    if max(prior) <= _WEAK_PRIOR:
+        edges = np.unique(plain) / temperature
+        return edges, edges
+    sides = (_strong_edges(plain, own, max(prior)) for own in prior)
+    s, f = (np.unique(edges) / temperature for edges in sides)
+    return s, f
 
 
-def _even_edges(prior: float, last: float) -> Array:
-    """From −prior, in steps of a part of a spread."""
-    edges = [0.0]
-    while edges[-1] < min(40 * prior, last):
-        edges.append(edges[-1] + _STEP * np.sqrt(prior + edges[-1]) * np.sqrt(1 + edges[-1] / prior))
-    while edges[0] > -prior:
-        edges.insert(0, edges[0] - max(0.25, _STEP * np.sqrt(max(prior + edges[0], 0.0))))
-    return np.array(edges)
+def _strong_edges(plain: Array, own: float, larger: float) -> Array:
+    """From −`own` on in steps of a part of a spread, where a prior is strong; as for a weak one elsewhere."""
+    edges, end = [0.0], min(40 * larger, float(plain.max()))
+    while edges[-1] < end:
+        edges.append(edges[-1] + _STEP * np.sqrt(own + edges[-1]) * np.sqrt(1 + edges[-1] / larger))
+    if own <= _WEAK_PRIOR:
+        return np.concatenate([plain[plain > end], plain[plain < 1], edges])
+    while edges[0] > -own:
+        edges.insert(0, edges[0] - max(0.25, _STEP * np.sqrt(max(own + edges[0], 0.0))))
+    return np.concatenate([plain[plain > end], plain[plain < -own], edges])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +97,16 @@ class VarianceMap:
     """Ceilings for s in cell i and f in cell j; cell 0 lies below `edges[0]`, the last one above `edges[-1]`."""
 
     def __init__(
-        self, grid: BlockGrid, edges: Array, axes: Sequence[tuple[int, int]] = AXES, ordered: bool = False
+        self, grid: BlockGrid, edges: Edges, axes: Sequence[tuple[int, int]] = AXES, ordered: bool = False
     ) -> None:
         self._edges = edges
-        middles = (edges[1:] + edges[:-1]) / 2
+        middles = (edges[0][1:] + edges[0][:-1]) / 2, (edges[1][1:] + edges[1][:-1]) / 2
         corners, centres = _moments(grid, edges), _moments(grid, middles)
         fall = _least_fall(grid, edges)
         self._tops = []
         for d in axes:
             b = grid.change(d)
-            top = np.full((len(edges) + 1, len(edges) + 1), float(np.ptp(b)) ** 2 / 4)
+            top = np.full((len(edges[0]) + 1, len(edges[1]) + 1), float(np.ptp(b)) ** 2 / 4)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 step = float(np.abs(np.diff(b)).max())
                 concave = np.where(fall > 0, step**2 / (np.minimum(fall, 1.0) * (1 - _CONCAVE_SLACK)), np.inf)
@@ -116,16 +125,16 @@ class VarianceMap:
     def largest(self, axis: int, s: tuple[Array, Array], f: tuple[Array, Array]) -> Array:
         """The largest ceiling on rectangles of counts, given by their (lowest, highest) s and f, elementwise."""
         ends = []
-        for low, high in (s, f):
-            first = np.searchsorted(self._edges, low, side="right")
-            ends.append((first, np.maximum(first, np.searchsorted(self._edges, high, side="left"))))
+        for edges, (low, high) in zip(self._edges, (s, f), strict=True):
+            first = np.searchsorted(edges, low, side="right")
+            ends.append((first, np.maximum(first, np.searchsorted(edges, high, side="left"))))
         return self._tops[axis].query(ends[0], ends[1])
 
 
-def _moments(grid: BlockGrid, at: Array) -> _Moments:
+def _moments(grid: BlockGrid, at: Edges) -> _Moments:
     """By products of matrices: θ^s·(1−θ)^f separates. Sums too small to hold come out undefined, and bound nothing."""
-    rows = grid.log_prior + at[:, None] * grid.success
-    columns = at[:, None] * grid.failure
+    rows = grid.log_prior + at[0][:, None] * grid.success
+    columns = at[1][:, None] * grid.failure
     row_top, column_top = rows.max(axis=1, keepdims=True), columns.max(axis=1, keepdims=True)
     left, right = (np.exp(np.maximum(log, LOWEST)) for log in (rows - row_top, (columns - column_top).T))
     x, y = grid.success - _middle(grid.success), grid.failure - _middle(grid.failure)
@@ -141,42 +150,41 @@ def _middle(b: Array) -> float:
     return float(b.max() + b.min()) / 2
 
 
-def _from_centres(grid: BlockGrid, corners: _Moments, centres: _Moments, edges: Array, d: tuple[int, int]) -> Array:
-    inside = len(edges) - 1
-    half = np.diff(edges) / 2
+def _from_centres(grid: BlockGrid, corners: _Moments, centres: _Moments, edges: Edges, d: tuple[int, int]) -> Array:
+    inside = len(edges[0]) - 1, len(edges[1]) - 1
+    half = np.diff(edges[0]) / 2, np.diff(edges[1]) / 2
     slope_s, slope_f = centres.mean[0] + _middle(grid.success), centres.mean[1] + _middle(grid.failure)
     variance, mean = corners.variance_of(d), corners.mean_of(d)
-    worst = np.zeros((inside, inside))
+    worst = np.zeros(inside)
     for p, q in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        at = np.s_[p : p + inside, q : q + inside]
-        tangent = slope_s * ((2 * p - 1) * half)[:, None] + slope_f * ((2 * q - 1) * half)[None, :]
+        at = np.s_[p : p + inside[0], q : q + inside[1]]
+        tangent = slope_s * ((2 * p - 1) * half[0])[:, None] + slope_f * ((2 * q - 1) * half[1])[None, :]
         rise = corners.log_z[at] - centres.log_z - tangent
         worst = np.maximum(worst, np.exp(rise) * (variance[at] + (mean[at] - centres.mean_of(d)) ** 2))
     return worst
 
 
-def _from_corner(grid: BlockGrid, corners: _Moments, edges: Array, d: tuple[int, int], k: int) -> Array:
+def _from_corner(grid: BlockGrid, corners: _Moments, edges: Edges, d: tuple[int, int], k: int) -> Array:
     """E(b − b_k)²/p_k at every corner, k the lowest or the highest point."""
-    log_w = grid.log_prior[k] + edges[:, None] * grid.success[k] + edges[None, :] * grid.failure[k]
+    log_w = grid.log_prior[k] + edges[0][:, None] * grid.success[k] + edges[1][None, :] * grid.failure[k]
     b_k = d[0] * (grid.success[k] - _middle(grid.success)) + d[1] * (grid.failure[k] - _middle(grid.failure))
     square = corners.variance_of(d) + (corners.mean_of(d) - b_k) ** 2
     bound: Array = square * np.exp(corners.log_z - log_w)
     return bound
 
 
-def _lower_by_order(tops: Array, grid: BlockGrid, edges: Array, b: Array, variances: Array) -> None:
+def _lower_by_order(tops: Array, grid: BlockGrid, edges: Edges, b: Array, variances: Array) -> None:
     """Where counts before are none below zero and ceilings stand above half of the largest variance met in a middle."""
     steps = np.diff(b)
     if not ((steps >= 0).all() or (steps <= 0).all()):
         return
-    counted = edges[:-1] >= 0
-    open_ = counted[:, None] & counted[None, :]
+    open_ = (edges[0][:-1] >= 0)[:, None] & (edges[1][:-1] >= 0)[None, :]
     met = float(np.nanmax(np.where(open_, variances, np.nan)))
     i, j = np.nonzero(open_ & (tops > met * _WORTH))
     for part in np.array_split(np.arange(len(i)), max(1, len(i) * grid.size // _CHUNK)):
         s, f = i[part], j[part]
-        low = tables(grid, edges[s], edges[f + 1])
-        high = tables(grid, edges[s + 1], edges[f])
+        low = tables(grid, edges[0][s], edges[1][f + 1])
+        high = tables(grid, edges[0][s + 1], edges[1][f])
         centre = ((low @ b + high @ b) / 2)[:, None]
         square = (b - centre) ** 2
         above = b >= centre if b[-1] > b[0] else b <= centre
@@ -184,18 +192,18 @@ def _lower_by_order(tops: Array, grid: BlockGrid, edges: Array, b: Array, varian
         tops[s, f] = np.minimum(tops[s, f], bound * (1 + 1e-9))
 
 
-def _least_fall(grid: BlockGrid, edges: Array) -> Array:
+def _least_fall(grid: BlockGrid, edges: Edges) -> Array:
     """min_k of −(log w_{k+1} − 2·log w_k + log w_{k−1}) at the corners with s, f ≥ 0; none elsewhere."""
     falls = [-np.diff(part, 2) for part in (grid.success, grid.failure, grid.log_prior)]
-    least = np.full((len(edges), len(edges)), -np.inf)
+    least = np.full((len(edges[0]), len(edges[1])), -np.inf)
     if min(falls[0].min(), falls[1].min()) < 0:
         return least
-    zero = int(np.searchsorted(edges, 0.0))
-    counts = edges[zero:]
-    for i, s in enumerate(counts):
+    first, second = (int(np.searchsorted(side, 0.0)) for side in edges)
+    counts = edges[1][second:]
+    for i, s in enumerate(edges[0][first:]):
         along_s = s * falls[0] + falls[2]
         for part in np.array_split(np.arange(len(counts)), max(1, len(counts) * grid.size // _CHUNK)):
-            least[zero + i, zero + part] = (along_s + counts[part, None] * falls[1]).min(axis=1)
+            least[first + i, second + part] = (along_s + counts[part, None] * falls[1]).min(axis=1)
     return least
 
 
@@ -203,21 +211,20 @@ class RangeMaximum:
     """The largest entry of any rectangle of a table, from four overlapping blocks of sizes that are powers of two."""
 
     def __init__(self, table: Array) -> None:
-        self._levels = int(np.log2(len(table))) + 1
-        size = len(table)
-        blocks = np.zeros((self._levels, self._levels, size, size))
+        levels = [int(np.log2(size)) + 1 for size in table.shape]
+        blocks = np.zeros((*levels, *table.shape))
         blocks[0, 0] = table
-        for a in range(self._levels):
+        for a in range(levels[0]):
             if a:
                 half = 1 << (a - 1)
                 blocks[a, 0] = blocks[a - 1, 0]
                 blocks[a, 0, :-half] = np.maximum(blocks[a - 1, 0, :-half], blocks[a - 1, 0, half:])
-            for c in range(1, self._levels):
+            for c in range(1, levels[1]):
                 half = 1 << (c - 1)
                 blocks[a, c] = blocks[a, c - 1]
                 blocks[a, c, :, :-half] = np.maximum(blocks[a, c - 1, :, :-half], blocks[a, c - 1, :, half:])
         self._blocks = blocks
-        self._log = np.floor(np.log2(np.maximum(np.arange(size + 1), 1))).astype(np.int64)
+        self._log = np.floor(np.log2(np.maximum(np.arange(max(table.shape) + 1), 1))).astype(np.int64)
 
     def query(self, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> Array:
         """Over [first, last] of both, last included."""

@@ -132,14 +132,15 @@ def _starts(
     grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None
 ) -> Iterator[tuple[Direction, NDArray[np.int64], Array]]:
     """Rectangles of counts before every move, and bounds of the posterior's [KL, D_α …] on them."""
-    prior = min(shape.alpha, shape.beta)
-    edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, prior)
+    edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, (shape.alpha, shape.beta))
     axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
     ceilings = VarianceMap(grid, edges, axes, ordered=True)
-    last = float(edges[-1])
-    beyond = np.geomspace(last, max(last, shape.rows), 12) if ends is not None else edges[-1:]
-    sides = groups(np.unique(np.concatenate([edges, beyond])), shape.rows)
-    starts = np.array([(*s, *f) for s, f in product(sides, sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
+    sides = []
+    for side in edges:
+        last = float(side[-1])
+        beyond = np.geomspace(last, max(last, shape.rows), 12) if ends is not None else side[-1:]
+        sides.append(groups(np.unique(np.concatenate([side, beyond])), shape.rows))
+    starts = np.array([(*s, *f) for s, f in product(*sides) if s[0] + f[0] <= shape.rows], dtype=np.float64)
     for d in sorted(asked, key=lambda move: move[0] * move[1] > 0):
         boxes = reachable(starts, d, shape.rows)
         axis, times = primitive(d)

@@ -69,4 +69,6 @@ def sharpened_pure(shape: BlockShape, gain: float) -> BlockTerms:
 @lru_cache(maxsize=64)
 def sharpened_terms(shape: BlockShape, gain: float) -> BlockTerms:
     """All columns, every pair visited: one by one where that is done for the gain too, quicker where there are more."""
-    return visited_terms(shape, drawn_figures if every_pair_is_visited(shape) else quick_figures, gain)
+    if every_pair_is_visited(shape):
+        return visited_terms(shape, drawn_figures, gain)
+    return visited_terms(shape, quick_figures, gain, mirror=True)

@@ -50,8 +50,11 @@ def every_pair_is_visited(shape: BlockShape) -> bool:
     return tried * grid.size <= allowed and fits_in_doubles(grid, rows)
 
 
-def visited_terms(shape: BlockShape, figures: Figures, gain: float | None = None, mixed: bool = True) -> BlockTerms:
-    """`figures`, the largest over all counts, by the total before the move, and for one row by the counts."""
+def visited_terms(
+    shape: BlockShape, figures: Figures, gain: float | None = None, mixed: bool = True, mirror: bool = False
+) -> BlockTerms:
+    """`figures`, the largest over all counts, by the total before the move, and for one row by the counts. `mirror`: of two moves
+    that a symmetric prior turns into each other one is visited."""
     grid = block_grid(shape)
     pairs = all_counts(shape.rows)
     pairs = pairs[pairs.sum(axis=1) >= shape.least_rows]
@@ -69,6 +72,12 @@ def visited_terms(shape: BlockShape, figures: Figures, gain: float | None = None
     by_total = np.zeros((size, len(directions), columns))
     by_pair = np.zeros((size, size, len(directions), columns)) if shape.unit_rows == 1 else None
     for i, d in enumerate(directions):
+        twin = directions.index((d[1], d[0]))
+        if mirror and shape.alpha == shape.beta and twin < i:
+            by_total[:, i] = by_total[:, twin]
+            if by_pair is not None:
+                by_pair[:, :, i] = np.swapaxes(by_pair[:, :, twin], 0, 1)
+            continue
         before = whole[_possible(whole, shape, d)]
         chosen = [(place[s, f], place[s + d[0], f + d[1]]) for s, f in before.tolist() if (s + d[0], f + d[1]) in place]
         if chosen:
