@@ -32,6 +32,11 @@ Array = NDArray[np.float64]
 
 NOT_KEPT = "this release was made before noisy counts were kept with the samples"
 
+MEASURED = (
+    "points are of a finite chain over made-up records, or of tables taken one by one, and 90 % intervals held "
+    "83 to 91 % in simulations (24 to 30 datasets a setting)"
+)
+
 
 class MeasuresTables(ABC):
     __slots__ = ()
@@ -79,6 +84,9 @@ class MeasuresTables(ABC):
     ) -> Array:
         measured = self.measure(model, people, unit_rows, counts)
         return self.infer(model, people, unit_rows, measured, random_bytes)
+
+    def approximation(self, model: NetworkModel) -> str:
+        return MEASURED
 
     def calibrated_parameters(self, model: NetworkModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
         return calibrated_range(model)
