@@ -8,6 +8,8 @@ calibrated view is not held to it.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,20 +40,36 @@ MEASURED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """One law of whole noise, from the operating system's randomness and from a generator."""
+
+    add: Callable[..., Whole]
+    seeded: Callable[[np.random.Generator], Callable[..., Whole]]
+
+
 class MeasuresTables(ABC):
     __slots__ = ()
 
     samples: int
 
-    @abstractmethod
+    noise: ClassVar[Noise]
+
     def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
         """Noisy numbers, with the operating system's randomness: what is paid for."""
+        return self.measured_with(model, people, unit_rows, counts, self.noise.add)
 
-    @abstractmethod
     def simulated(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
     ) -> Whole:
         """The same with a generator's noise, for simulations."""
+        return self.measured_with(model, people, unit_rows, counts, self.noise.seeded(generator))
+
+    @abstractmethod
+    def measured_with(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: Callable[..., Whole]
+    ) -> Whole:
+        """What is measured, plus that noise."""
 
     @abstractmethod
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables: ...
