@@ -71,7 +71,10 @@ class NetworkBaps(BapsFields):
         return calibrated_range(model)
 
     def belief(self, model: NetworkModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
-        return drawn_belief(model, DrawnTables(people, unit_rows, self.temperature), evidence.samples, evidence.seed)
+        return drawn_belief(model, self.drawn_tables(model, people, unit_rows), evidence.samples, evidence.seed)
+
+    def drawn_tables(self, model: NetworkModel, people: int, unit_rows: int) -> DrawnTables:
+        return DrawnTables(people, unit_rows, self.temperature)
 
     def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         return draw_seconds(model, cost.grid_points, self.samples)

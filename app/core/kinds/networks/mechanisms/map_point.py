@@ -127,9 +127,11 @@ class NetworkMap(MapFields):
         return calibrated_range(model)
 
     def belief(self, model: NetworkModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        return drawn_belief(model, self.drawn_tables(model, people, unit_rows), evidence.samples, evidence.seed)
+
+    def drawn_tables(self, model: NetworkModel, people: int, unit_rows: int) -> DrawnTables:
         gain = None if self.score == "log_density" else self.gain(model, people, unit_rows)
-        drawn = DrawnTables(people, unit_rows, self.temperature(model, unit_rows), gain)
-        return drawn_belief(model, drawn, evidence.samples, evidence.seed)
+        return DrawnTables(people, unit_rows, self.temperature(model, unit_rows), gain)
 
     def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         """Sharpening weighs every point once more."""
