@@ -76,7 +76,7 @@ def chain_size(network: Network, people: int, unit_rows: int) -> Size:
     chains = min(VARIABLES_MOST // (nodes * rows[1]), CHAINS_MOST)
     if chains >= CHAINS_LEAST:
         return Size(rows, chains, 1)
-    records = max(1, VARIABLES_MOST // (nodes * CHAINS_LUMPED))
+    records = max(1, VARIABLES_MOST // (2 * nodes * CHAINS_LUMPED))
     return Size(rows, CHAINS_LUMPED, max(1, min(-(-rows[1] // records), rows[0])))
 
 
