@@ -187,6 +187,27 @@ async def test_noise_on_many_numbers_is_not_called_one(world: World):
     assert all(" inf" not in each["text"] for each in card["lines"])
 
 
+@POSTGRES_DEEP
+@pytest.mark.parametrize(
+    ("model", "mechanism", "basis", "word"),
+    [
+        (NETWORK, {"kind": "laplace", "samples": 3, "epsilon": 5.0}, "measured", "finite chain over made-up records"),
+        (LINEAR, PERTURBED, "measured", "finite chains with a law of the features"),
+        (MEAN, PERTURBED, "exact", "as often as they say."),
+        (LINEAR, DRAWN, "exact", "few, or drawn below temperature 1"),
+    ],
+    ids=["network", "regression", "mean", "no belief"],
+)
+async def test_a_belief_that_is_nearly_the_posterior_promises_no_coverage(
+    world: World, model: dict[str, Any], mechanism: dict[str, Any], basis: str, word: str
+):
+    card, _ = await measured_card(world, model, mechanism)
+    views = line(card, "views")
+    assert views["basis"] == basis
+    assert word in views["text"]
+    assert ("90 % intervals held" in views["text"]) is (basis == "measured")
+
+
 @pytest.mark.parametrize(
     ("source", "unit", "value", "word"),
     [

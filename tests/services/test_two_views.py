@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from app.core.kinds.belief import POINTS
+from app.core.kinds.networks.mechanisms import NetworkBaps
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.errors import CalibratedUnavailable
 from app.services.reading import published_release, read_card
@@ -238,3 +239,19 @@ async def test_a_prefix_reader_believes_what_its_own_samples_say(world: World):
     belief = Baps(40, 1.0).belief(opened.public.model, stored.n, 1, evidence)
     np.testing.assert_array_equal(opened.samples.matrix, belief.points)
     assert opened.public.evidence == 7
+
+
+async def test_a_prefix_reader_of_a_network_believes_what_its_own_samples_say(world: World):
+    dataset = await hospital(world)
+    model = {"family": "network", "nodes": {"sick": {}}, "trim": 0.05}
+    mechanism = {"kind": "baps", "samples": 9, "temperature": 0.2}
+    release = await world.published(dataset, model=model, mechanism=mechanism)
+    reader = await world.buyer(dataset, release, 3)
+    drawn = (await open_release(world.runtime, world.steward, release)).samples.matrix
+    opened = await open_release(world.runtime, reader.reader, release, "calibrated")
+    stored = await world.release(release)
+    evidence = published_release.Evidence(np.ascontiguousarray(drawn[:3]), None, belief_seed(release, 3))
+    belief = NetworkBaps(9, 0.2).belief(opened.public.model, stored.n, 1, evidence)
+    np.testing.assert_array_equal(opened.samples.matrix, belief.points)
+    assert opened.public.evidence == 3
+    assert opened.public.approximate is not None

@@ -1,4 +1,4 @@
-"""Networks, rows and noisy tables drawn from the prior, and whether intervals hold what they were drawn from."""
+"""Networks, rows, and noisy or drawn tables from the prior, and whether intervals hold what they were drawn from."""
 
 import itertools
 from dataclasses import dataclass
@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.networks.beliefs.drawn_posterior import drawn_points
 from app.core.kinds.networks.beliefs.posterior import EDGE, held, posterior_samples
-from app.core.kinds.networks.mechanisms import NetworkFourier, NetworkGaussian, NetworkLaplace
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkGaussian, NetworkLaplace, NetworkMap
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import count_records
 
 Array = NDArray[np.float64]
 Noisy = NetworkLaplace | NetworkGaussian | NetworkFourier
+Drawn = NetworkBaps | NetworkMap
 
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 
@@ -75,6 +77,21 @@ def held_by(
     ignored = _taken_for_counts(model, np.clip(tables.near, 0, rows), samples, source)
     ours, others = _shares(points, truth), _shares(ignored, truth)
     return Held(ours, _shares(derived(model, points), derived(model, truth)), others[0])
+
+
+def held_by_draws(
+    model: NetworkModel, mechanism: Drawn, people: int, unit_rows: int, samples: int, source: np.random.Generator
+) -> Held:
+    """Of intervals from draws of tables: calibrated, and from the draws as they are."""
+    truth = prior_draw(model, source)
+    rows = int(source.integers(people, people * unit_rows + 1))
+    counts = count_records(model.network, rows_of(model, truth, rows, source))
+    drawn = mechanism.draw(model, people, unit_rows, counts, source.bytes)
+    tables = mechanism.drawn_tables(model, people, unit_rows)
+    points = held(model, drawn_points(model, tables, drawn, samples, source), EDGE)
+    return Held(
+        _shares(points, truth), _shares(derived(model, points), derived(model, truth)), _shares(drawn, truth)[0]
+    )
 
 
 def _taken_for_counts(model: NetworkModel, cells: Array, samples: int, source: np.random.Generator) -> Array:

@@ -36,7 +36,7 @@ CARD: JsonDict = {
 class CardLine(Answer):
     name: str
     value: Any
-    basis: str = Field(description="Whether the figure is exact, certified or asymptotic, and by what.")
+    basis: str = Field(description="Whether the figure is exact, certified, asymptotic or measured in simulations.")
     assumption: str
     text: str = Field(description="The same for a person without mathematics.")
 

@@ -8,12 +8,15 @@ from app.api.schemas.shapes import Answer
 
 COVERAGE = (
     "Of an interval: at least how often it holds the truth, on average over the declared prior. 0 for an interval of one sample; "
-    "null where nobody can say, as for samples drawn below temperature 1, and where the response is no interval."
+    "null where nobody can say, as for samples drawn below temperature 1 or a belief from a finite chain (`approximate`), and "
+    "where the response is no interval."
 )
 
 
 class AnswerWarning(Answer):
     """One reason not to take an answer at its word."""
 
-    code: Literal["too_few_samples", "at_public_edge", "temperature", "model_unchecked"] = Field(description="Stable.")
+    code: Literal["too_few_samples", "at_public_edge", "temperature", "approximate", "model_unchecked"] = Field(
+        description="Stable."
+    )
     detail: str = Field(description="One sentence for a person.")

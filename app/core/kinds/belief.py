@@ -45,7 +45,7 @@ class Belief:
     """p(θ|R) as `points`, (how many, parameters), each of the same weight. Ranges are those of the untrimmed prior.
 
     Points are independent given R, or one from each of equally probable strata: bounds on means of independent draws hold
-    for both.
+    for both. Where they are of a finite chain, or p(R|t) is not exact, the mechanism says so (`approximation`).
     """
 
     parameters: tuple[Parameter, ...]
@@ -65,6 +65,9 @@ class NoBelief:
 
     @property
     def drawn_at(self) -> float | None:
+        return None
+
+    def approximation(self, model: Any) -> str | None:
         return None
 
     def calibrated_parameters(self, model: Any, people: int, unit_rows: int) -> tuple[Parameter, ...]:

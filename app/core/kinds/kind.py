@@ -25,8 +25,8 @@ class CardWords:
     """(model, rows a person may own) → how many records of one person the statistic tells apart; None: too many."""
     assumes: Callable[[Any, int], str | None]
     """(model, rows a person may own) → what answers take for granted about how rows come about; None: nothing."""
-    noisy: str
-    """What free samples were computed from, as in "one noisy number"."""
+    noisy: Callable[[Any, int], str]
+    """(model, rows a person may own) → what free samples were computed from, as in "one noisy number"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,10 @@ class MechanismOf(Hashable, Protocol[Model, Statistic]):
         """How many points a belief has: public, so that what a question would be answered with is known before."""
         ...
 
+    def approximation(self, model: Model, /) -> str | None:
+        """Why points of `belief` are of p(θ|R) only nearly, and what their intervals were measured to hold; None: exactly."""
+        ...
+
     def calibrated_parameters(self, model: Model, people: int, unit_rows: int, /) -> tuple[Parameter, ...]:
         """Those of `belief`, whose ranges are the untrimmed prior's; from public numbers. Raises CalibratedUnavailable."""
         ...

@@ -245,9 +245,8 @@ def _budget(facts: CardFacts) -> dict[str, Any]:
 def _collusion(facts: CardFacts) -> dict[str, Any]:
     held = "Analysts hold prefixes of one sample set. All of them together know the longest and no more"
     if not facts.paid_per_sample:
-        held = (
-            f"The samples were computed from {facts.words.noisy}, paid for once: fewer or more of them reveal no more"
-        )
+        noisy = facts.words.noisy(facts.model, facts.unit_rows)
+        held = f"The samples were computed from {noisy}, paid for once: fewer or more of them reveal no more"
     covered = f"which pay for all {facts.cost.samples}, cover every coalition and a thief of the database"
     text = f"{held}, so the figures above, {covered}."
     return _line("collusion", facts.cost.samples, "exact", "none", text)

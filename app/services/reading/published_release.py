@@ -161,5 +161,6 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
         model=model,
         temperature=mechanism.drawn_at,
         assumes=kind_of(model).card.assumes(model, release.unit_rows),
+        approximate=mechanism.approximation(model) if view == CALIBRATED else None,
     )
     return Stored(public, int(release.cost["samples"]), release, mechanism)

@@ -16,7 +16,7 @@ from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuo
 from app.services.reading.moment_line import moment_line
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
-from app.services.releases.stored_release import cost_from_json, stored_model
+from app.services.releases.stored_release import cost_from_json, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
 from app.storage import accounts, datasets
 from app.storage.datasets import Dataset
@@ -69,7 +69,8 @@ def build_card(
         budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
     )
-    about_answers = [range_line(facts.model.parameters, views), views_line(views)]
+    approximate = stored_mechanism(release, facts.model).approximation(facts.model)
+    about_answers = [range_line(facts.model.parameters, views), views_line(views, approximate)]
     lines = [*(line(facts) for line in LINES), *about_answers, moment_line(dataset)]
     card = {
         "release": release.id,

@@ -3,6 +3,7 @@
     too_few_samples   samples view: fewer than ten, or an interval that may hold the truth noticeably less often than it says
     at_public_edge    samples view: the samples are piled up at an end of their public range
     temperature       samples view: drawn below temperature 1, so their spread is not the posterior's
+    approximate       calibrated view: points are of a finite chain or of a law that is nearly the exact one
     model_unchecked   both views: an assumption about how rows come about that nobody has paid to check
 
 All of it follows from public numbers but `at_public_edge`, which follows from the reader's own prefix.
@@ -82,6 +83,8 @@ def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) ->
                 f"samples were drawn at temperature {public.temperature:g}: their spread is not that of the posterior"
             )
             warnings.append(_warning("temperature", text))
+    if public.approximate is not None:
+        warnings.append(_warning("approximate", f"coverage is measured and not promised: {public.approximate}"))
     if public.assumes is not None:
         warnings.append(_warning("model_unchecked", f"this is taken for granted and was not checked: {public.assumes}"))
     return SmallPrint(None if ranks is None else _coverage(public, ranks), warnings)
@@ -89,7 +92,7 @@ def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) ->
 
 def _coverage(public: PublicRelease, ranks: Ranks) -> float | None:
     if public.view == CALIBRATED:
-        return ranks.of_points()
+        return ranks.of_points() if public.approximate is None else None
     if ranks.low == ranks.high:
         return 0.0  # one sample twice: no interval, however it was drawn
     return ranks.of_draws(len(public.parameters)) if public.temperature == 1 else None

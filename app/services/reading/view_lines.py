@@ -19,6 +19,10 @@ _BOTH = (
     "Answers come in two views at no further cost to privacy: the samples as they are, and the calibrated posterior given what "
     "was released, whose intervals hold the truth as often as they say."
 )
+_NEARLY = (
+    "Answers come in two views at no further cost to privacy: the samples as they are, and the calibrated posterior given what "
+    "was released, whose intervals hold the truth about as often as they say: {measured}."
+)
 _ON_AVERAGE = "on average over the declared prior, for data that follow the model within their bounds"
 
 
@@ -30,9 +34,14 @@ def range_line(parameters: Sequence[Parameter], views: Sequence[View]) -> dict[s
     return _line("range", value, "declared before the data were seen", text + (_UNBOUND if CALIBRATED in views else ""))
 
 
-def views_line(views: Sequence[View]) -> dict[str, Any]:
-    return _line("views", [*views], _ON_AVERAGE, _BOTH if CALIBRATED in views else _SAMPLES)
+def views_line(views: Sequence[View], approximate: str | None) -> dict[str, Any]:
+    """`approximate`: why the calibrated view is nearly the posterior, and what was measured; None where it is."""
+    if CALIBRATED not in views:
+        return _line("views", [*views], _ON_AVERAGE, _SAMPLES)
+    if approximate is None:
+        return _line("views", [*views], _ON_AVERAGE, _BOTH)
+    return _line("views", [*views], _ON_AVERAGE, _NEARLY.format(measured=approximate), basis="measured")
 
 
-def _line(name: str, value: Any, assumption: str, text: str) -> dict[str, Any]:
-    return {"name": name, "value": value, "basis": "exact", "assumption": assumption, "text": text}
+def _line(name: str, value: Any, assumption: str, text: str, basis: str = "exact") -> dict[str, Any]:
+    return {"name": name, "value": value, "basis": basis, "assumption": assumption, "text": text}

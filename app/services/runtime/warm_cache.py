@@ -77,6 +77,8 @@ class PublicRelease:
     model: ReleaseModel
     temperature: float | None
     assumes: str | None
+    approximate: str | None = None
+    """Of the calibrated view: why its points are nearly the posterior's, and what was measured; None where they are its own."""
 
     @property
     def points(self) -> int | None:

@@ -23,4 +23,9 @@ def assumes(model: NaturalModel, unit_rows: int) -> str | None:
     return f"rows are independent draws of one {model.family.replace('_', ' ')} law"
 
 
-CARD = CardWords(papers_assumption, records, assumes, "one noisy number")
+def noisy(model: NaturalModel, unit_rows: int) -> str:
+    """With several rows a person their number is private, and measured beside the sum."""
+    return "one noisy number" if unit_rows == 1 else "two noisy numbers, a sum and the number of rows"
+
+
+CARD = CardWords(papers_assumption, records, assumes, noisy)

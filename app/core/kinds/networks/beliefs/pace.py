@@ -9,6 +9,7 @@ small beside what counts vary by themselves, and tables have little to tell each
 import math
 from dataclasses import dataclass
 
+from app.core.kinds.networks.beliefs.table_shifts import SHIFTS
 from app.core.kinds.networks.structure import Network
 
 SETTLING = 300
@@ -26,6 +27,7 @@ VARIABLES_MAX = 8_000_000
 ROW_MOVES = 2
 
 _FIXED_S, _NODE_S, _CELL_S, _VARIABLE_S, _BLOCK_S = 100e-6, 15e-6, 100e-9, 12e-9, 6e-6
+_SHIFT_S, _SHIFT_NODE_S, _SHIFT_ROW_S = 60e-6, 8e-6, 3e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ def pace(network: Network, rows: tuple[int, int], scale: float, moved: float, sa
     block = max(1, math.floor(wished))
     passes = 1 + (ROW_MOVES if rows[0] < rows[1] else 0)
     fixed = _FIXED_S + passes * (nodes * _NODE_S + network.cell_count * _CELL_S)
+    fixed += SHIFTS * (_SHIFT_S + nodes * _SHIFT_NODE_S + rows[1] * _SHIFT_ROW_S)
     each = nodes * _VARIABLE_S + _BLOCK_S / block
     window = max(min(rows[1], math.floor((TURN_S - fixed) / each)), min(rows[1], 100))
     turn_s = fixed + window * each

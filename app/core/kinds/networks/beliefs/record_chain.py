@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.beliefs.pace import ROW_MOVES, SETTLING, Pace
+from app.core.kinds.networks.beliefs.table_shifts import SHIFTS, TableShifts
 from app.core.kinds.networks.structure import Network
 
 Array = NDArray[np.float64]
@@ -93,6 +94,7 @@ class _State:
 class RecordChain:
     def __init__(self, network: Network, measured: NoisyTables, pace: Pace, generator: np.random.Generator) -> None:
         self._drawing = Drawing(network, generator)
+        self._shifts = TableShifts(network, measured, generator)
         self._measured = measured
         self._pace = pace
         self._generator = generator
@@ -124,6 +126,8 @@ class RecordChain:
     def _turn(self, state: _State) -> tuple[float, float]:
         """θ, then records. Returns the shares of blocks and of changes of their number that were taken."""
         tables = self._drawing.tables(state.counts)
+        for _ in range(SHIFTS):
+            tables = self._shift(state, tables)
         changed = 0.0
         if self._measured.rows[0] < self._measured.rows[1]:
             changed = float(np.mean([self._come_or_go(state, tables) for _ in range(ROW_MOVES)]))
@@ -137,6 +141,20 @@ class RecordChain:
         ]
         state.first = 0 if end == rows else end
         return float(np.mean(shares)), changed
+
+    def _shift(self, state: _State, tables: Array) -> Array:
+        proposal = self._shifts.propose(tables, state.places)
+        if proposal is None:
+            return tables
+        shifted, moved, places, ratio = proposal
+        change = self._drawing.counted(places) - self._drawing.counted(state.places[:, moved])
+        residual = state.residual - self._measured.numbers(change)
+        height = self._measured.log_law(residual)
+        if not height - state.height + ratio > np.log(self._generator.random()):
+            return tables
+        state.places[:, moved] = places
+        state.counts, state.residual, state.height = state.counts + change, residual, height
+        return shifted
 
     def _redraw(self, state: _State, tables: Array, part: slice) -> float:
         rows, cells = part.stop - part.start, self._drawing.cell_count

@@ -8,7 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.belief import Belief, Evidence
 from app.core.kinds.mechanism_fields import BapsFields
+from app.core.kinds.networks.beliefs.drawn_posterior import DRAWN_MEASURED, DrawnTables, drawn_belief
+from app.core.kinds.networks.beliefs.posterior import calibrated_range
 from app.core.kinds.networks.blocks.block_sampler import (
     Settings,
     draw_network,
@@ -22,6 +25,7 @@ from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
 from app.core.kinds.networks.shapes import block_shapes, touched_blocks
 from app.core.kinds.networks.statistic import clamped_counts
+from app.core.parameters import Parameter
 from app.core.privacy.cost import Cost
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
@@ -60,6 +64,18 @@ class NetworkBaps(BapsFields):
         rows = people * unit_rows
         cells = clamped_counts(model.network, counts, rows).astype(np.float64)
         return draw_network(model, Settings(rows, unit_rows, self.temperature, self.samples), cells, random_bytes)
+
+    def approximation(self, model: NetworkModel) -> str:
+        return DRAWN_MEASURED
+
+    def calibrated_parameters(self, model: NetworkModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model)
+
+    def belief(self, model: NetworkModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        return drawn_belief(model, self.drawn_tables(model, people, unit_rows), evidence.samples, evidence.seed)
+
+    def drawn_tables(self, model: NetworkModel, people: int, unit_rows: int) -> DrawnTables:
+        return DrawnTables(people, unit_rows, self.temperature)
 
     def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         return draw_seconds(model, cost.grid_points, self.samples)

@@ -34,7 +34,7 @@ from app.core.kinds.mechanism_fields import (
 )
 from app.core.kinds.networks.beliefs.measurement import NoisyTables, noise_sd
 from app.core.kinds.networks.characters import Characters, character_sums, characters, measured_characters, tables_of
-from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, row_range
+from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, Noise, row_range
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, seeded_noise
@@ -75,6 +75,7 @@ class NetworkFourier(MeasuresTables, NoBelief):
     truncate: bool = False
     law: int = CURRENT_LAW
     kind: ClassVar[str] = "fourier"
+    noise: ClassVar[Noise] = Noise(add_noise, seeded_noise)
     budget_epsilon_max: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
@@ -140,18 +141,9 @@ class NetworkFourier(MeasuresTables, NoBelief):
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
     ) -> Array:
         """Consistent, raised by c, perhaps negative somewhere."""
-        sums = self._measured(model, people, unit_rows, counts, noise)
+        sums = self.measured_with(model, people, unit_rows, counts, noise)
         sums[0] += self.raised(model, unit_rows)
         return tables_of(model.network, binary_characters(model), sums.astype(np.float64))
-
-    def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
-        """Of every character, the number of rows first."""
-        return self._measured(model, people, unit_rows, counts, add_noise)
-
-    def simulated(
-        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
-    ) -> Whole:
-        return self._measured(model, people, unit_rows, counts, seeded_noise(generator))
 
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         network, found, scale = model.network, binary_characters(model), self.scale(model, unit_rows)
@@ -174,9 +166,10 @@ class NetworkFourier(MeasuresTables, NoBelief):
         """About half of the characters change, by two each."""
         return self.scale(model, unit_rows), 2.0 * binary_characters(model).count
 
-    def _measured(
+    def measured_with(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
     ) -> Whole:
+        """Of every character, the number of rows first."""
         rows = people * unit_rows
         sums = character_sums(model.network, binary_characters(model), clamped_counts(model.network, counts, rows))
         if unit_rows > 1:

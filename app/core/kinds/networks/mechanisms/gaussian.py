@@ -11,13 +11,14 @@ steps wide: from there its own law is certified (`privacy/gaussian.py`).
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from app.core.kinds.belief import Whole
 from app.core.kinds.mechanism_fields import GaussianFields
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
-from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, row_range
+from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, Noise, row_range
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_gaussian import (
@@ -38,6 +39,8 @@ from app.core.statistics.counts import ExactCounts
 class NetworkGaussian(MeasuresTables, GaussianFields):
     """(ε, δ) of one noisy vector, whatever N; neighbours replace one person's rows."""
 
+    noise: ClassVar[Noise] = Noise(add_noise, seeded_noise)
+
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         rho = release_rho(self.epsilon, self.delta)
         scale, factor = self.scale(model, unit_rows)
@@ -57,14 +60,6 @@ class NetworkGaussian(MeasuresTables, GaussianFields):
         scale = noise_scale(sensitivity, release_rho(self.epsilon, self.delta))
         return scale, scaled_up(scale)
 
-    def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
-        return self._measured(model, people, unit_rows, counts, add_noise)
-
-    def simulated(
-        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
-    ) -> Whole:
-        return self._measured(model, people, unit_rows, counts, seeded_noise(generator))
-
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         scale, factor = self.scale(model, unit_rows)
         near = measured / factor
@@ -74,7 +69,7 @@ class NetworkGaussian(MeasuresTables, GaussianFields):
     def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:
         return self.scale(model, unit_rows)[0], 2.0 * len(model.network.nodes)
 
-    def _measured(
+    def measured_with(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
     ) -> Whole:
         scale, factor = self.scale(model, unit_rows)

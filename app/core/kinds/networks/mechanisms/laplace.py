@@ -6,6 +6,7 @@ them for counts, and their intervals are far too narrow; here samples are of the
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from app.core.kinds.belief import Whole
 from app.core.kinds.mechanism_fields import LaplaceFields
 from app.core.kinds.networks.beliefs.measurement import NoisyTables, noise_sd
-from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, row_range
+from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, Noise, row_range
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, seeded_noise
@@ -27,6 +28,8 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class NetworkLaplace(MeasuresTables, LaplaceFields):
     """Pure ε; neighbours replace one person's rows. Law 1 could cost a unit of 10⁻⁹ more than a budget of ε holds."""
+
+    noise: ClassVar[Noise] = Noise(add_noise, seeded_noise)
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
         once = moved_cost(sensitivity(model, unit_rows), unit_rows, self.scale(model, unit_rows))
@@ -44,14 +47,6 @@ class NetworkLaplace(MeasuresTables, LaplaceFields):
         epsilon = self.epsilon if self.law == 1 else chargeable(self.epsilon)
         return noise_scale(sensitivity(model, unit_rows), epsilon)
 
-    def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
-        return self._measured(model, people, unit_rows, counts, add_noise)
-
-    def simulated(
-        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
-    ) -> Whole:
-        return self._measured(model, people, unit_rows, counts, seeded_noise(generator))
-
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         scale, near = self.scale(model, unit_rows), measured.astype(np.float64)
         spread = np.full(len(near), noise_sd(scale, gaussian=False))
@@ -65,10 +60,10 @@ class NetworkLaplace(MeasuresTables, LaplaceFields):
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
     ) -> Array:
         """Held to [0, n], as the papers go on from; their bounds are about these."""
-        measured = self._measured(model, people, unit_rows, counts, noise)
+        measured = self.measured_with(model, people, unit_rows, counts, noise)
         return np.clip(measured, 0, people * unit_rows).astype(np.float64)
 
-    def _measured(
+    def measured_with(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: AddNoise
     ) -> Whole:
         exact = clamped_counts(model.network, counts, people * unit_rows)

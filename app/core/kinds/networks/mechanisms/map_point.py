@@ -22,7 +22,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.belief import Belief, Evidence
 from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES, MapFields
+from app.core.kinds.networks.beliefs.drawn_posterior import DRAWN_MEASURED, DrawnTables, drawn_belief
+from app.core.kinds.networks.beliefs.posterior import calibrated_range
 from app.core.kinds.networks.blocks.block_sampler import (
     LOWEST,
     Settings,
@@ -46,6 +49,7 @@ from app.core.kinds.networks.sharpened_cost import (
     total_variation,
 )
 from app.core.kinds.networks.statistic import clamped_counts
+from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
@@ -116,6 +120,19 @@ class NetworkMap(MapFields):
         gain = self.gain(model, people, unit_rows)
 
         return draw_network(model, settings, cells, random_bytes, sharpener(gain))
+
+    def approximation(self, model: NetworkModel) -> str:
+        return DRAWN_MEASURED
+
+    def calibrated_parameters(self, model: NetworkModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
+        return calibrated_range(model)
+
+    def belief(self, model: NetworkModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
+        return drawn_belief(model, self.drawn_tables(model, people, unit_rows), evidence.samples, evidence.seed)
+
+    def drawn_tables(self, model: NetworkModel, people: int, unit_rows: int) -> DrawnTables:
+        gain = None if self.score == "log_density" else self.gain(model, people, unit_rows)
+        return DrawnTables(people, unit_rows, self.temperature(model, unit_rows), gain)
 
     def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         """Sharpening weighs every point once more."""

@@ -8,6 +8,8 @@ calibrated view is not held to it.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,21 +34,42 @@ Array = NDArray[np.float64]
 
 NOT_KEPT = "this release was made before noisy counts were kept with the samples"
 
+MEASURED = (
+    "points are of a finite chain over made-up records, or of tables taken one by one, and 90 % intervals held "
+    "83 to 91 % in simulations (24 to 30 datasets a setting)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """One law of whole noise, from the operating system's randomness and from a generator."""
+
+    add: Callable[..., Whole]
+    seeded: Callable[[np.random.Generator], Callable[..., Whole]]
+
 
 class MeasuresTables(ABC):
     __slots__ = ()
 
     samples: int
 
-    @abstractmethod
+    noise: ClassVar[Noise]
+
     def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
         """Noisy numbers, with the operating system's randomness: what is paid for."""
+        return self.measured_with(model, people, unit_rows, counts, self.noise.add)
 
-    @abstractmethod
     def simulated(
         self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
     ) -> Whole:
         """The same with a generator's noise, for simulations."""
+        return self.measured_with(model, people, unit_rows, counts, self.noise.seeded(generator))
+
+    @abstractmethod
+    def measured_with(
+        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: Callable[..., Whole]
+    ) -> Whole:
+        """What is measured, plus that noise."""
 
     @abstractmethod
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables: ...
@@ -79,6 +102,9 @@ class MeasuresTables(ABC):
     ) -> Array:
         measured = self.measure(model, people, unit_rows, counts)
         return self.infer(model, people, unit_rows, measured, random_bytes)
+
+    def approximation(self, model: NetworkModel) -> str:
+        return MEASURED
 
     def calibrated_parameters(self, model: NetworkModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
         return calibrated_range(model)

@@ -60,7 +60,7 @@ class RegressionBaps(BapsFields):
             samples=self.samples,
             kl_sup=ball.kl_sup(),
             papers_pure=2 * self.samples * self.temperature * ball.papers_lipschitz(),
-            method="certified: the worst segment over all data; sampler in doubles with a declared allowance",
+            method="certified: the least of bounds over all data of so many people; sampler in doubles with a declared allowance",
             grid_points=0,
         )
 
@@ -94,6 +94,9 @@ class RegressionBaps(BapsFields):
         if not isinstance(model, MeanModel):
             raise CalibratedUnavailable(NOT_FOR_REGRESSION)
         return untrimmed(model).parameters
+
+    def approximation(self, model: DrawnModel) -> str:
+        return "points are of finite chains, and 90 % intervals held 89.0 to 91.8 % in simulations (200 datasets a setting)"
 
     def belief(self, model: DrawnModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
         parameters = self.calibrated_parameters(model, people, unit_rows)

@@ -59,6 +59,16 @@ MATRIX_S = 80e-6
 TRIES_SHOWN = 32
 
 
+MEASURED: dict[type, str] = {
+    LinearModel: "points are of finite chains with a law of the features that nobody declared, and 90 % intervals held "
+    "88.6 to 91.7 % in simulations up to 1,000 people (120 to 600 datasets a setting); more people were not simulated",
+    MeanAndSdModel: "sums are taken for normal, and 90 % intervals held 89.6 to 90.4 % in simulations without clipped rows "
+    "(2,000 datasets a setting)",
+    PrecisionMatrixModel: "points are of finite chains, and 90 % intervals held 88.7 % in one setting (150 datasets)",
+}
+"""What beliefs that are nearly p(θ|R) were measured to hold (docs/privacy.md); a mean's is exact."""
+
+
 class PerturbedStatisticsMechanism(MechanismSpec):
     """Gaussian noise on the moments of the columns, once; then samples of the posterior given those."""
 
@@ -158,6 +168,9 @@ class PerturbedStatistics(NoBelief):
 
     def calibrated_parameters(self, model: RegressionModel, people: int, unit_rows: int) -> tuple[Parameter, ...]:
         return perturbation_of(model, people, unit_rows).believed_parameters
+
+    def approximation(self, model: RegressionModel) -> str | None:
+        return MEASURED.get(type(model))
 
     def belief(self, model: RegressionModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
         """From what was measured alone: samples are draws of it."""
