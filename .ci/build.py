@@ -255,7 +255,9 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     tests = shlex.join(chosen.tests)
     seed = [] if chosen.seed is None else [f"SEED={chosen.seed}"]
     install = Part("install", main, make("setup", python=main.python), top / "install.log", shown=True)
-    suite = Part("suite", main, make(SUITE, *seed, f"WORKERS={WORKERS}", f"ARGS={tests}"), top / "suite.log", shown=True)
+    suite = Part(
+        "suite", main, make(SUITE, *seed, f"WORKERS={WORKERS}", f"ARGS={tests}"), top / "suite.log", shown=True
+    )
     chain = [Part(", ".join(CHECKS), main, make(*CHECKS, nicely=True), top / "checks.log")]
     if second is not None:
         arguments = f"ARGS={tests or shlex.join(SECOND_TESTS)}"
