@@ -105,6 +105,7 @@ async def test_without_a_budget_the_least_that_does_is_found(runtime: Runtime):
     assert tighter["reached"] is False
 
 
+@pytest.mark.deep
 async def test_many_releases_are_charged_by_the_renyi_filter(runtime: Runtime):
     """Sixteen like one another: by pure ε, or by ε of each, they would not fit."""
     parts = [part(CURED, half_width=0.0125)] * 16

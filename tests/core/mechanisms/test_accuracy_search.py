@@ -149,7 +149,7 @@ def test_offers_of_every_kind_reach_the_sd_by_their_own_simulation() -> None:
         assert "90 %" in search.coverage(offers[0].mechanism, 0.9).method
 
 
-@pytest.mark.parametrize(("people", "epsilon"), [(50, 0.3), (400, 1.0)])
+@pytest.mark.parametrize(("people", "epsilon"), [(50, 0.3), pytest.param(400, 1.0, marks=pytest.mark.deep)])
 def test_simulated_intervals_are_those_of_beliefs(people: int, epsilon: float) -> None:
     """To 3 % of their width, truths whose rows are all clipped included."""
     wide: Any = parse_model(
