@@ -17,8 +17,8 @@ from app.core.kinds.networks.beliefs.drawn_law import Array, DrawnSplit, Whole, 
 from app.core.kinds.networks.beliefs.posterior import EDGE, calibrated_range, held
 from app.core.kinds.networks.beliefs.split_draws import OpenNode, OpenSplit, Priors
 from app.core.kinds.networks.blocks.block_grid import block_grid
-from app.core.kinds.networks.cost import node_shapes
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.shapes import node_shapes
 from app.core.kinds.networks.splits import side_totals
 from app.core.kinds.networks.structure import Network
 
