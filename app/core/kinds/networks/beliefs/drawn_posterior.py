@@ -31,8 +31,8 @@ SETTLING_LEAST, SETTLING, TURNS_EACH = 3, 12, 4
 STRAYS_EVERY = 4
 
 DRAWN_MEASURED = (
-    "points are of short chains over made-up records, and 90 % intervals held 88.7 to 90.9 % in simulations of six yes/no nodes "
-    "and up to 1,000 people (40 to 60 datasets a setting)"
+    "points are of short chains over made-up records, and 90 % intervals held 87.4 to 90.9 % in simulations of six yes/no nodes "
+    "and up to 1,000 people (19 to 60 datasets a setting)"
 )
 
 
