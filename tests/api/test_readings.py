@@ -17,6 +17,7 @@ from app.services.reading.exports import FORMATS
 from app.services.reading.read_card import card_digest
 from tests.api.conftest import Published
 from tests.api.reading_place import FREE, Place
+from tests.conftest import POSTGRES_DEEP
 from tests.services.export_files import READERS, receipt_inside, values_sha256
 from tests.services.test_every_kind import NETWORK, hospital
 from tests.services.world import QUESTION, World, over_http
@@ -49,6 +50,7 @@ async def test_a_summary_is_of_the_readers_own_prefix_and_agrees_with_questions(
                 assert answer.json()["response"] == shown
 
 
+@POSTGRES_DEEP
 async def test_pages_add_up_to_the_whole_table_and_links_keep_what_was_asked(world: World):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client:
@@ -187,6 +189,7 @@ def test_the_format_is_what_accept_likes_best(accept: str | None, expected: str 
     assert chosen_format("parquet", accept) == "parquet"
 
 
+@POSTGRES_DEEP
 async def test_files_have_a_name_a_type_and_only_chosen_parameters(world: World):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client:
@@ -205,6 +208,7 @@ async def test_files_have_a_name_a_type_and_only_chosen_parameters(world: World)
         assert (refused.status_code, refused.json()["code"]) == (406, "not_acceptable")
 
 
+@POSTGRES_DEEP
 async def test_two_parameters_have_a_joint_histogram_that_adds_up(world: World):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client:

@@ -50,7 +50,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 QUIET = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-BRIEFLY, AT_LENGTH = settings(QUIET, max_examples=4), settings(QUIET, max_examples=100)
+BRIEFLY, AT_LENGTH = settings(QUIET, max_examples=2), settings(QUIET, max_examples=100)
 IDS = pytest.mark.parametrize("known", [False, True], ids=["made-up ids", "ids that exist"])
 FIRST_CASES, EVERY_CASE, CASES_MADE = 25, 20, 400
 

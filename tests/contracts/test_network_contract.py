@@ -16,6 +16,7 @@ from app.core.kinds.networks.statistic import count_records
 from app.core.privacy import ORDERS
 from app.core.schema import parse_columns
 from app.errors import InvalidInput
+from tests.deep import deep
 
 COLUMNS = parse_columns({name: {"type": "binary"} for name in "abcd"})
 SPECS: dict[str, dict[str, Any]] = {
@@ -43,7 +44,7 @@ def test_every_mechanism_has_settings_here() -> None:
 
 @every_mechanism
 @every_model
-@pytest.mark.parametrize("unit_rows", [1, 3])
+@pytest.mark.parametrize("unit_rows", [1, deep(3)])
 def test_cost_is_finite_and_charged_by_prefix_and_samples_are_probability_tables(
     kind: str, model: NetworkModel, unit_rows: int
 ) -> None:

@@ -55,6 +55,7 @@ async def test_a_family_goes_from_a_csv_to_an_answer_near_the_truth(
     assert await world.verified()
 
 
+@POSTGRES_DEEP
 async def test_the_dataset_pays_once_for_any_number_of_free_samples(world: World):
     first, second = await families(world), await families(world, name="again")
     few = await world.published(first, model=POISSON, mechanism=LAPLACE | {"samples": 1})
@@ -143,6 +144,7 @@ async def test_a_budget_of_exactly_epsilon_pays_for_a_release_and_noise_leaves_n
         await world.request(dataset, model=POISSON, mechanism=mechanism)
 
 
+@POSTGRES_DEEP
 async def test_a_budget_of_exactly_so_many_samples_pays_for_them(world: World):
     """N times the cost of one, at equality, on the pure filter: the plan, the budget and the ledger agree."""
     mechanism = {"kind": "baps", "samples": 7, "temperature": 0.003}
@@ -195,6 +197,7 @@ async def test_a_plan_and_a_release_settle_auto_alike(world: World):
     assert requested.cost.epsilon == planned["cost"]["epsilon"]
 
 
+@POSTGRES_DEEP
 async def test_the_same_auto_request_again_is_the_same_release(world: World):
     dataset = await families(world)
     first = await world.request(dataset, model=POISSON, mechanism=AUTO, key="once")

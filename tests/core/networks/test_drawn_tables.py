@@ -131,6 +131,7 @@ def test_interpolated_sums_are_the_sums(shape: BlockShape, draws: int) -> None:
     assert np.median(errors) < 0.01
 
 
+@pytest.mark.deep
 def test_more_rows_than_can_be_kept_are_taken_in_lumps() -> None:
     """A million rows, N·τ = 1: twice the posterior's own variance, and configurations far from empty. About a hundred
     independent draws: means within 0.1 sd, and 0.2 that draws are nearer to one half than counts; sds within 6 %."""
