@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 TABLES_MAX = 12_000_000
 """Datasets times points of the grid."""
 WORK_MAX = 150_000_000
-"""About nanoseconds of one order."""
+WORK_ONE_ROW_MAX = 40_000_000
+"""About nanoseconds of one order. A draw for one row a person has bounds that are nearly as close, and plans ask for many."""
 PAIRS_MAX = 120_000_000
 """Pairs times points, where log-ratios of all pairs are compared."""
 BLOCKS_MAX = 5_000
@@ -36,14 +37,15 @@ def every_pair(
 ) -> EveryPair | None:
     """None where that is too much work. `law` makes its own log-probabilities of those drawn, `size` points in all, the last
     column standing for as many as are missing."""
-    if not (_few(neighbours, grid.size) and _affordable(neighbours, 0)):
+    work_max = WORK_ONE_ROW_MAX if law is None and neighbours.unit_rows == 1 else WORK_MAX
+    if not (_few(neighbours, grid.size) and _work(neighbours, 0) <= work_max):
         return None
     log_q = drawn_tables(grid, neighbours)
     flat = (log_q.max(axis=0) - np.log(UNIFORM_SHARE / grid.size)) <= FLAT
     kept = np.flatnonzero(~flat)
     changes = (2 * neighbours.unit_rows - 1) * (2 * neighbours.unit_rows * neighbours.steps + 1)
     compared = 0 if law is None else neighbours.count * len(kept) * changes
-    if not (_affordable(neighbours, len(kept) + 1) and compared <= PAIRS_MAX):
+    if not (_work(neighbours, len(kept) + 1) <= work_max and compared <= PAIRS_MAX):
         return None
     if len(kept) < grid.size:
         log_q = np.concatenate([log_q[:, kept], log_q[:, flat][:, :1]], axis=1)
@@ -66,11 +68,11 @@ def _few(neighbours: Neighbours, size: int) -> bool:
     return neighbours.count * size <= TABLES_MAX and blocks <= BLOCKS_MAX
 
 
-def _affordable(neighbours: Neighbours, size: int) -> bool:
+def _work(neighbours: Neighbours, size: int) -> float:
     """An exponential costs some nanoseconds, a term of a product a fifteenth of one; masks have no points, but as many rows."""
     reach = 2 * neighbours.unit_rows * neighbours.steps
     products = 0.07 * (2 * neighbours.unit_rows - 1) * (neighbours.block + reach)
-    return neighbours.count * max(size, _POINTS_LEAST) * (10 + products) <= WORK_MAX
+    return neighbours.count * max(size, _POINTS_LEAST) * (10 + products)
 
 
 def drawn_tables(grid: PublicGrid, neighbours: Neighbours) -> Array:
