@@ -50,7 +50,7 @@ test-fast: setup ## Run one case of every test that needs no servers and is not 
 
 QUICK := "not slow and not deep and not servers"
 # On a second Python: one case of each, and every case of the expressions users write.
-test-second: setup
+test-second: $(VENV)/.installed-dev
 	$(PYTEST) -m $(QUICK) --one-of-each --every-case-below tests/core/decisions $(ARGS)
 
 test-defects: setup ## Put defects into a copy of the sources, one at a time, and see that the suite notices each

@@ -261,7 +261,7 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     chain = [Part(", ".join(CHECKS), main, make(*CHECKS, nicely=True), top / "checks.log")]
     if second is not None:
         arguments = f"ARGS={tests or shlex.join(SECOND_TESTS)}"
-        set_up = make("setup", python=second.python, nicely=True)
+        set_up = make(".venv/.installed-dev", python=second.python, nicely=True)
         few = make(SECOND_SUITE, *seed, "WORKERS=1", arguments, nicely=True)
         chain += [
             Part("second install", second, set_up, top / "second-install.log"),

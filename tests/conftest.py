@@ -29,6 +29,10 @@ POSTGRES_DEEP = pytest.mark.parametrize(
     "backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)], indirect=True
 )
 """For what the choice of servers can hardly change: `make test-deep` tries it on both."""
+SQLITE_DEEP = pytest.mark.parametrize(
+    "backend", [pytest.param("sqlite", marks=pytest.mark.deep), "postgres"], indirect=True
+)
+"""For what many processes do at once, which is hardest where they have servers in common."""
 _EMBEDDED = "SQLite with the in-process cache"
 _SERVERS = {"postgres_server", "redis_server"}
 _PROCESSES = {"benchmarks", "cli", "docs", "end_to_end", "faults", "servers"}

@@ -143,6 +143,7 @@ def test_the_examples_of_bodies_are_accepted_by_the_models_that_read_them():
             model.model_validate(example)
 
 
+@pytest.mark.slow
 def test_the_document_is_the_same_bytes_every_time():
     again = openapi_text(build_api(body_bytes_max=77).openapi())
     assert again == openapi_text(DOCUMENT) == openapi_of_main()

@@ -43,6 +43,7 @@ async def test_what_a_plan_finds_can_be_sent_as_a_release(service: Service):
     await service.settled(made["id"])
 
 
+@pytest.mark.slow
 async def test_an_auto_release_shows_what_it_became(service: Service):
     dataset = await service.dataset()
     body = {"model": DAYS, "mechanism": {"kind": "auto", "epsilon": 1.0, "samples": 100}}
@@ -86,6 +87,7 @@ async def test_a_release_stores_the_score_its_plan_named(service: Service):
     await service.settled(made["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibrate", ["samples", "temperature", "trim"])
 async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_take(known: Service, calibrate: str):
     mechanism = {"kind": "baps", "temperature": 0.01} if calibrate == "samples" else {"kind": "baps", "samples": 3}
@@ -151,6 +153,7 @@ VACUOUS = [
 ]
 
 
+@pytest.mark.slow
 async def test_a_vacuous_release_needs_force_and_its_card_says_so_first(service: Service):
     where = f"/datasets/{await careless(service)}"
     for mechanism in VACUOUS:

@@ -3,6 +3,8 @@
 import gzip
 from dataclasses import replace
 
+import pytest
+
 from app.services.reading.exports import FORMATS
 from app.services.runtime.export_thread_pool import WAITING_MAX
 from app.services.runtime.runtime import Runtime
@@ -19,6 +21,7 @@ PATHS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_tag_names_bytes_and_spares_sending_them_again(world: World, second_runtime: Runtime):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
     async with over_http(world.runtime) as client, over_http(second_runtime) as elsewhere:

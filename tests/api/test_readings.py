@@ -50,6 +50,7 @@ async def test_a_summary_is_of_the_readers_own_prefix_and_agrees_with_questions(
                 assert answer.json()["response"] == shown
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_pages_add_up_to_the_whole_table_and_links_keep_what_was_asked(world: World):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
@@ -121,6 +122,7 @@ async def test_readers_read_what_they_hold_and_nobody_else_reads_anything(world:
             assert (await client.get(f"/v1/releases/{release}/{path}")).status_code == 401
 
 
+@pytest.mark.slow
 async def test_a_receipt_proves_values_card_and_charge_and_catches_a_change_of_each(world: World):
     dataset = await hospital(world, people=100)
     release = await world.published(dataset, model=NETWORK, mechanism=FREE)
@@ -189,6 +191,7 @@ def test_the_format_is_what_accept_likes_best(accept: str | None, expected: str 
     assert chosen_format("parquet", accept) == "parquet"
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_files_have_a_name_a_type_and_only_chosen_parameters(world: World):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)
@@ -208,6 +211,7 @@ async def test_files_have_a_name_a_type_and_only_chosen_parameters(world: World)
         assert (refused.status_code, refused.json()["code"]) == (406, "not_acceptable")
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_two_parameters_have_a_joint_histogram_that_adds_up(world: World):
     release = await world.published(await hospital(world, people=100), model=NETWORK, mechanism=FREE)

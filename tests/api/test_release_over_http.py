@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.api.conftest import COLUMNS, MODEL, QUESTION, Service
 
 CAP = {"epsilon": 15.0, "delta": 1e-6}
@@ -118,6 +120,7 @@ async def test_lists_come_in_pages_that_lead_to_each_other(service: Service):
     assert sorted(seen) == names
 
 
+@pytest.mark.slow
 async def test_a_plan_costs_nothing_and_says_what_a_release_would_cost(known: Service):
     body = {"model": MODEL, "mechanism": {"kind": "baps", "samples": 100, "temperature": 1.0}, "n": 1000}
     for who in ("steward", "ada", "wall", "eve"):

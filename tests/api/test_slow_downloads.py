@@ -5,6 +5,8 @@ import weakref
 from collections.abc import Awaitable
 from contextlib import ExitStack
 
+import pytest
+
 from app.api.application import build_api
 from app.errors import TooBusy
 from app.services.reading.export_samples import Export, describe_export
@@ -17,6 +19,7 @@ LARGE = {"kind": "laplace", "samples": 40_000, "epsilon": 5.0}
 """As text more than one piece of a download, and enough values for receipts to be hashed in a thread."""
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_read_slowly_holds_no_samples_in_memory(world: World):
     release = await world.published(await world.dataset(), mechanism=LARGE)
     app = build_api(body_bytes_max=1024)

@@ -13,6 +13,7 @@ from app.services.releases.run_release import run_next_release
 from app.storage.accounts import curve_text
 from app.storage.tables import accounts
 from tests.attacks.tampering import tampered
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World
 
 NOTHING = curve_text(ZERO.curve_nano)
@@ -30,6 +31,7 @@ EDITS: dict[str, dict[str, Any]] = {
 }
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("name", EDITS)
 async def test_an_edited_account_is_not_charged_and_stops_the_service(world: World, name: str) -> None:
     runtime = world.runtime

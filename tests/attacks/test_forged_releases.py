@@ -12,6 +12,7 @@ from app.services.releases import end_release, run_release
 from app.services.releases.run_release import run_next_release
 from app.storage.tables import datasets, releases
 from tests.attacks.tampering import tampered
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World, kinds_of
 
 Forgery = Callable[[AsyncConnection], Awaitable[Any]]
@@ -48,6 +49,7 @@ FORGERIES: dict[str, Forgery] = {
 }
 
 
+@POSTGRES_DEEP
 @pytest.mark.parametrize("name", FORGERIES)
 async def test_a_rewritten_release_is_withdrawn_unread_and_its_charge_stands(
     world: World, name: str, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import SQLITE_DEEP
 from tests.end_to_end.fixtures import Start
 from tests.services.world import QUESTION, Person, World
 
@@ -40,6 +41,7 @@ async def seconds_old(client: httpx.AsyncClient, person: Person, release: str, c
     return last_old
 
 
+@SQLITE_DEEP
 async def test_revoked_keys_and_narrowed_grants_die_on_every_process_within_a_second(world: World, serve: Start):
     dataset = await world.dataset()
     release = await world.published(dataset, samples=20)

@@ -24,7 +24,7 @@ from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidModel
 from tests.core.families.family_cases import CASES, PRIORS, build, log_prior, priors_of, record_value, with_steps
 from tests.core.families.neighbouring_pairs import pure_range, reachable_pairs, renyi_curve, widest_pairs
-from tests.deep import deep_unless
+from tests.deep import deep, deep_unless
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +180,7 @@ def test_grid_rises_in_eta_in_the_middles_of_equal_cells_of_the_trim(family: str
 
 
 @every_family
-@pytest.mark.parametrize(("people", "typical"), [(7, False), (400, True), (10_000, True)])
+@pytest.mark.parametrize(("people", "typical"), [(7, False), deep(400, True), (10_000, True)])
 def test_table_has_the_moments_and_quantiles_of_the_continuous_posterior(
     family: str, people: int, typical: bool
 ) -> None:

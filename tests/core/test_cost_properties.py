@@ -65,6 +65,7 @@ def test_a_lower_temperature_never_costs_more(examples: int) -> None:
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [8, deep(100)])
 def test_more_rows_a_person_cost_more(examples: int) -> None:
     @settings(max_examples=examples)

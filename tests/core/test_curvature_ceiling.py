@@ -84,6 +84,7 @@ def test_the_search_finds_the_worst_place_of_ragged_ceilings() -> None:
         assert (found <= np.array(every) * 1.001).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [10**6, 10**8])
 def test_at_scale_the_kernel_is_above_the_worst_pair_found_and_within_one_percent(people: int) -> None:
     """Long doubles over the lower eighth of the grid, in which the worst posteriors lie."""

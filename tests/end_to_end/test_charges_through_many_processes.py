@@ -13,7 +13,7 @@ from statistics import quantiles
 import httpx
 import pytest
 
-from tests.conftest import Backend
+from tests.conftest import SQLITE_DEEP, Backend
 from tests.end_to_end.served import environment_for
 from tests.end_to_end.test_forty_requests import DELTA, budget_that_fits, one_charge
 from tests.faults.forked import ForkServer
@@ -74,6 +74,7 @@ class Several:
             process.kill()
 
 
+@SQLITE_DEEP
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("processes", "requests", "fitting"), [(3, 120, 37), pytest.param(8, 2_000, 137, marks=pytest.mark.deep)]

@@ -8,6 +8,7 @@ from functools import partial
 
 import httpx
 
+from tests.conftest import SQLITE_DEEP
 from tests.end_to_end.fixtures import Start
 from tests.services.world import QUESTION, Person, World
 
@@ -40,6 +41,7 @@ async def warm(clients: list[httpx.AsyncClient], person: Person, release: str) -
         await asyncio.sleep(0.45)
 
 
+@SQLITE_DEEP
 async def test_a_revoked_key_and_a_lowered_cap_take_effect_on_four_processes_within_a_second(
     world: World, serve: Start, record_property: Callable[[str, object], None]
 ):

@@ -14,6 +14,7 @@ from app.services.plans.plan_release import plan_release
 from app.services.reading.answer_query import answer_query
 from app.services.reading.read_card import read_card
 from tests.conftest import POSTGRES_DEEP
+from tests.deep import deep
 from tests.services.world import World
 
 COLUMNS: dict[str, Any] = {
@@ -143,7 +144,7 @@ async def test_a_regression_predicts_near_the_truth_in_the_units_of_the_columns(
 
 
 @POSTGRES_DEEP
-@pytest.mark.parametrize("model", [NETWORK, BINARY, LINEAR, MEAN, PRECISION], ids=lambda model: model["family"])
+@pytest.mark.parametrize("model", [NETWORK, deep(BINARY), LINEAR, MEAN, PRECISION], ids=lambda model: model["family"])
 async def test_a_plan_of_any_kind_costs_what_the_release_is_charged(world: World, model: dict[str, Any]):
     spec = {"model": model, "columns": COLUMNS, "mechanism": {"kind": "auto", "epsilon": 2.0}, "n": 900, "delta": 1e-5}
     plan = await plan_release(world.runtime, spec=spec)

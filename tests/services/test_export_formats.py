@@ -12,6 +12,7 @@ import pytest
 from app.errors import InvalidInput
 from app.services.reading.exports import FORMATS
 from app.services.reading.exports.draws import Draws, choose
+from tests.deep import deep_unless
 from tests.services.export_files import (
     HOSTILE,
     OPENINGS,
@@ -88,7 +89,7 @@ def test_chosen_parameters_are_those_of_the_whole_in_the_order_asked(name: str):
 
 
 @pytest.mark.slow
-@FORMAT
+@pytest.mark.parametrize("name", deep_unless(lambda name: name in ("csv", "parquet"), FORMATS))
 def test_writing_takes_less_than_half_the_memory_that_ten_megabytes_of_draws_take(name: str):
     """To a file on disk. What libraries allocate outside Python's view is measured in the benchmarks; every
     row, list and text that this code makes is in it."""

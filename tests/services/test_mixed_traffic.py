@@ -15,6 +15,7 @@ from app.services.releases.buy_access import buy_access
 from app.services.releases.run_release import run_next_release
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import flush_used
+from tests.conftest import SQLITE_DEEP
 from tests.services.world import CAP, QUESTION, Person, World
 
 pytestmark = pytest.mark.slow
@@ -54,6 +55,7 @@ def anything(
     return asked
 
 
+@SQLITE_DEEP
 async def test_writers_of_every_kind_do_not_get_in_each_other_s_way(world: World, second_runtime: Runtime):
     worlds = [world, world.on(second_runtime)]
     datasets = [await world.dataset(f"set {number}") for number in range(2)]

@@ -64,7 +64,7 @@ def test_every_family_is_planned_here():
     assert set(EVERY_FAMILY) == set(FAMILIES)
 
 
-@pytest.mark.parametrize("family", EVERY_FAMILY)
+@pytest.mark.parametrize("family", deep_unless(lambda family: [*EVERY_FAMILY].index(family) % 3 == 0, EVERY_FAMILY))
 async def test_a_family_is_planned_with_falling_error_and_rising_cost(runtime: Runtime, family: str):
     known, column = EVERY_FAMILY[family]
     columns = {"x": column}

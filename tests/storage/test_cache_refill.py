@@ -15,6 +15,7 @@ from app.services.runtime.runtime import Runtime
 from app.services.runtime.samples_cache import SHARED_BYTES_MAX, read_samples, share_samples
 from app.storage.cache.sealed import seal, unseal
 from tests.conftest import Backend
+from tests.deep import deep
 from tests.servers.valkey import ValkeyServer
 from tests.services.world import QUESTION, World, new_world, over_http, services, settings_for
 
@@ -79,7 +80,9 @@ async def test_a_lock_left_by_a_dead_process_delays_and_does_not_stop_the_others
     assert await asyncio.wait_for(ask(processes[1], world, release), 5)
 
 
-@pytest.mark.parametrize("poison", ["empty", "short", "long", "other release", "one bit", "in clear", "other secret"])
+@pytest.mark.parametrize(
+    "poison", ["empty", deep("short"), deep("long"), "other release", "one bit", deep("in clear"), "other secret"]
+)
 async def test_a_poisoned_sample_set_is_ignored_and_replaced(world: World, processes: list[Runtime], poison: str):
     dataset = await world.dataset()
     release, other = await world.published(dataset, samples=30), await world.published(dataset, samples=30)

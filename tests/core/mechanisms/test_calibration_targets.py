@@ -225,6 +225,7 @@ def test_the_default_number_of_free_samples_decides_nothing(monkeypatch: pytest.
     assert len(orders) == len(errors) == 1
 
 
+@pytest.mark.slow
 def test_one_sample_of_noise_is_believed_like_many_and_a_point_is_not() -> None:
     """A million people and ε = 5: what was measured tells all there is to know, one sample of the posterior half of it."""
     one = compared("bernoulli", 10**6, Target(5.0, 1e-6), 1)
@@ -282,6 +283,7 @@ def test_several_rows_a_person_are_compared_with_every_mechanism() -> None:
         alternatives(compared("bernoulli", 2, Target(1e-9, 0.0), 1000, unit_rows=2))
 
 
+@pytest.mark.slow
 def test_without_a_delta_there_is_no_gaussian_noise() -> None:
     found = alternatives(compared("bernoulli", 100, Target(5.0, 0.0)))
     assert {each.mechanism.kind for each in found} == {"laplace", "baps", "map"}

@@ -167,6 +167,7 @@ def test_more_kinds_of_blocks_than_are_certified_one_by_one_are_charged_by_their
         assert (range_terms(shape).rows >= block_terms(shape).rows * (1 - 1e-9)).all()
 
 
+@pytest.mark.slow
 def test_cost_of_a_record_is_at_most_the_sum_over_nodes_and_at_least_one_attribute() -> None:
     model = alarm_sized_network()
     cost = record_cost(model, 500, 1, 1.0)

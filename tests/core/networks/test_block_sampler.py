@@ -151,6 +151,7 @@ def test_means_of_levels_are_those_of_the_dirichlet_posterior() -> None:
     assert (np.abs(found.mean(axis=0) - wanted) < 6 * errors + 2e-4).all()
 
 
+@pytest.mark.slow
 def test_samples_stay_inside_the_public_ranges_of_their_parameters() -> None:
     model = alarm_sized_network()
     rng = np.random.default_rng(5)
@@ -197,6 +198,7 @@ def test_counts_that_no_rows_could_give_are_drawn_as_if_they_could() -> None:
     assert "7" not in repr(wild)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [NetworkBaps(3), NetworkMap(0.9), NetworkMap(0.9, "probability")])
 def test_robustness_counts_the_samplers_slack(mechanism: NetworkBaps | NetworkMap) -> None:
     model = model_of((2,) * 5, ((), (0,), (0,), (0,), (0,)), 1.0, "tree", 0.05)

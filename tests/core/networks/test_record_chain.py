@@ -35,7 +35,7 @@ def characters_of(cells: Array) -> Array:
 @pytest.mark.parametrize(
     ("mechanism", "unit_rows"),
     [
-        (NetworkLaplace(5, 1.0), 1),
+        deep(NetworkLaplace(5, 1.0), 1),
         deep(NetworkLaplace(5, 4.0), 2),
         deep(NetworkGaussian(5, 4.0, 1e-3), 1),
         (NetworkGaussian(5, 12.0, 1e-3), 2),

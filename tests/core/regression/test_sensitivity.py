@@ -41,6 +41,7 @@ def largest(dimension: int, square_weight: float, seed: int) -> float:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_joint_square_sensitivity_is_four_and_a_half_and_no_more(dimension: int) -> None:
     found = largest(dimension, SQUARE_WEIGHT, dimension)
@@ -54,6 +55,7 @@ def test_a_heavier_weight_on_the_square_would_break_the_bound() -> None:
     assert weighted_distance(free, 1.6) > 4.5
 
 
+@pytest.mark.slow
 def test_many_random_records_never_exceed_it() -> None:
     rng = np.random.default_rng(8)
     for _ in range(20_000):
