@@ -89,7 +89,7 @@ class Served:
                     assert answer.content == self.expected[person.id], "a wrong answer"
                 else:
                     assert int(answer.headers["retry-after"]) >= 1
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.02)
 
         tasks = [asyncio.create_task(keep_asking(person)) for person in self.people for _ in range(LOADERS)]
         try:

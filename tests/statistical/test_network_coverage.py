@@ -29,13 +29,13 @@ def mechanism_of(kind: str, epsilon: float) -> Noisy:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "unit_rows"), [deep("laplace", 1), ("gaussian", 2), deep("fourier", 1)])
 def test_intervals_hold_the_truth_where_noisy_counts_taken_for_counts_do_not(kind: str, unit_rows: int) -> None:
-    """10 datasets of 100 people at ε = 1: one sd is about 4 %, so 0.74 is 4 of them below; seeds are fixed."""
+    """6 datasets of 100 people at ε = 1: one sd is about 5 %, so 0.7 is 4 of them below; seeds are fixed."""
     source = np.random.Generator(np.random.PCG64([3, unit_rows, len(kind)]))
-    found = [held_by(FOUR, mechanism_of(kind, 1.0), 100, unit_rows, 200, source) for _ in range(10)]
+    found = [held_by(FOUR, mechanism_of(kind, 1.0), 100, unit_rows, 200, source) for _ in range(6)]
     ours = np.array([each.parameters[0] for each in found])
     naive = np.array([each.naive for each in found])
-    print(f"{kind}: {ours.mean():.3f} ± {ours.std() / math.sqrt(10):.3f}, naive {naive.mean():.3f}")  # noqa: T201
-    assert 0.74 <= ours.mean() <= 1
+    print(f"{kind}: {ours.mean():.3f} ± {ours.std() / math.sqrt(6):.3f}, naive {naive.mean():.3f}")  # noqa: T201
+    assert 0.7 <= ours.mean() <= 1
     assert naive.mean() < ours.mean() - 0.15
 
 

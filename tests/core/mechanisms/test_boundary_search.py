@@ -126,8 +126,8 @@ PEOPLE = [1_000, 100_000, 10_000_000]
 
 
 def in_turn(family: str, people: int) -> bool:
-    """Every family with one number of people, every number of people with four families."""
-    return (sorted(FAMILIES).index(family) + PEOPLE.index(people)) % 3 == 0
+    """Every other family with one number of people, every number of people with two families."""
+    return (sorted(FAMILIES).index(family) + 2 * PEOPLE.index(people)) % 6 == 0
 
 
 @pytest.mark.parametrize(("family", "people"), deep_unless(in_turn, sorted(FAMILIES), PEOPLE))
@@ -146,7 +146,7 @@ def test_every_family_is_cooled_to_three_digits_with_three_true_costs(family: st
 @pytest.mark.parametrize(
     ("family", "people"),
     deep_unless(
-        lambda family, people: (sorted(FAMILIES).index(family) % 2 == 0) == (people == 1_000),
+        lambda family, people: sorted(FAMILIES).index(family) % 4 == (0 if people == 1_000 else 1),
         sorted(set(FAMILIES) - {"normal_mean"}),
         [1_000, 10_000_000],
     ),

@@ -40,7 +40,7 @@ def exact_figures(
 
 
 @pytest.mark.parametrize(("levels", "graph", "people", "unit_rows"), CASES)
-@pytest.mark.parametrize(("strength", "trim", "temperature"), [(1.0, 0.05, 1.0), (8.0, 0.02, 0.6)])
+@pytest.mark.parametrize(("strength", "trim", "temperature"), [(1.0, 0.05, 1.0), deep(8.0, 0.02, 0.6)])
 def test_what_is_certified_for_any_number_of_rows_covers_all_neighbours_of_few(
     levels: tuple[int, ...], graph: Graph, people: int, unit_rows: int, strength: float, trim: float, temperature: float
 ) -> None:
