@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from app.core.grids.bernoulli import bernoulli
 from app.core.privacy import ORDERS
+from app.core.privacy.drawn_cost import drawn_cost
 from app.core.privacy.enumeration import enumerate_laws
 from app.core.privacy.every_pair import TOLERANCE, EveryPair
 from app.core.privacy.mixed_pairs import log_drawn
 from app.core.privacy.neighbours import Neighbours, blocks_of
+from app.core.privacy.posterior_cost import posterior_draw_cost
 from app.core.privacy.visited import drawn_tables, every_pair
 from tests.contracts.charge_cases import Setting
 from tests.core.families.drawn_tables import owed, owed_by_tables
@@ -58,9 +61,26 @@ def test_laws_of_no_shape_cost_what_their_pairs_owe(size: tuple[int, int, int], 
     ratio = powers[known] / (POWERS * exact.curve)[known]
     assert ratio.min() >= 1 - 1e-12
     assert ratio.max() <= 1 + TOLERANCE + 1e-6
+    closely = EveryPair(neighbours, log_q, unimodal=False, tolerance=0.0).powers() / (POWERS * exact.curve)
+    assert 1 - 1e-12 <= closely.min() <= closely.max() <= 1 + 1e-6
     assert known.all() or exact.curve[known][-1] >= 0.99 * exact.pure
     gaps = [float((np.exp(log_q[i]) * (log_q[i] - log_q[j])).sum()) for i, j in pairs_of(neighbours)]
     assert 1 <= pairs.kl() / max(gaps) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("people", "unit_rows", "temperature"), [(3, 1, 1.0), (400, 1, 0.1), (1_500, 1, 1.0), (9, 2, 1.0)]
+)
+def test_a_visited_draw_is_never_charged_more_than_its_certified_bounds(
+    people: int, unit_rows: int, temperature: float
+) -> None:
+    """They were charged before: `postern ledger recost` would call an old charge too low, and recost lines would not verify."""
+    model = bernoulli("cured")
+    found = drawn_cost(model, people, unit_rows, temperature)
+    before = posterior_draw_cost(model, people, unit_rows, temperature).drawn
+    assert found.method == "exact: every neighbouring pair"
+    assert found.cost.pure <= before.pure
+    assert all(now <= then for now, then in zip(found.cost.curve, before.curve, strict=True))
 
 
 def test_points_that_no_dataset_visits_may_stand_as_one() -> None:

@@ -11,7 +11,7 @@ datasets at a time, or exponents are added pair by pair.
 Datasets of the same rows are cut into blocks of neighbouring sums; a block and its neighbours of some rows are one product.
 F(α) = (α−1)·D_α of a pair is convex in α, and so is its largest value in a block: at an order between two others a block lies
 under its chord. It is also at most α − 1 times its largest log-ratio. Only blocks for which both exceed the largest F seen by
-more than TOLERANCE are computed; the others keep the smaller of the two. So F is exact, or at most TOLERANCE too large.
+more than `tolerance` are computed; the others keep the smaller of the two. So F is exact, or at most `tolerance` too large.
 
 For given rows a log-ratio L_k(v) − L_k(v′) is largest at an end of the sums v′ can have, if along them q_k rises to a mode and
 then falls, as a posterior does (log p_k is concave in the sum). Of other laws all pairs are compared (`unimodal` false).
@@ -36,8 +36,10 @@ _SLABS_KEPT = 16
 class EveryPair:
     """`log_q`: a row to each dataset in the order of `neighbours`, probabilities of all points but for rounding."""
 
-    def __init__(self, neighbours: Neighbours, log_q: Array, unimodal: bool = True) -> None:
-        self._neighbours, self._blocks = neighbours, blocks_of(neighbours)
+    def __init__(
+        self, neighbours: Neighbours, log_q: Array, unimodal: bool = True, tolerance: float = TOLERANCE
+    ) -> None:
+        self._neighbours, self._blocks, self._tolerance = neighbours, blocks_of(neighbours), tolerance
         self._tables = {rows: log_q[neighbours.first(rows) : neighbours.first(rows + 1)] for rows in neighbours.rows}
         low, high = log_q.min(axis=0), log_q.max(axis=0)
         self._centre, self._room = (low + high) / 2, float((high - low).max()) / 2
@@ -80,7 +82,7 @@ class EveryPair:
         chords: Array = np.minimum(
             bounds[:, low] * (1 - share) + bounds[:, high] * share, (orders[place] - 1) * self._falls
         )
-        if chords.max() <= (1 + TOLERANCE) * _least(bounds, orders, place, known):
+        if chords.max() <= (1 + self._tolerance) * _least(bounds, orders, place, known):
             return chords
         return self._pruned(chords, orders[place], [int(bounds[:, end].argmax()) for end in (low, high)])
 
@@ -92,13 +94,15 @@ class EveryPair:
             found[chosen] = np.minimum(found[chosen], self._largest(chosen, order))
             tried[chosen] = True
             seen = max(seen, float(found[chosen].max()))
-            chosen = np.flatnonzero((found > seen * (1 + TOLERANCE)) & ~tried)
+            chosen = np.flatnonzero((found > seen * (1 + self._tolerance)) & ~tried)
             if len(chosen) > _SCOUTS and tried.sum() < _SCOUTS:
                 chosen = np.sort(chosen[np.argsort(-found[chosen])[:_SCOUTS]])
         return found
 
     def _last_order(self, orders: Array) -> int:
         """One at which D_α of some pair is all but the pure cost, or the last."""
+        if not self._tolerance:
+            return len(orders) - 1
         steepest = np.array([self._falls.argmax()])
         for place in range(3, len(orders), 4):
             if self._largest(steepest, orders[place])[0] >= _NEAR_PURE * self.pure * (orders[place] - 1):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.grids.public_grid import PublicGrid
-from app.core.privacy.every_pair import EveryPair
+from app.core.privacy.every_pair import TOLERANCE, EveryPair
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.windows import rounding_factor
 
@@ -26,6 +26,9 @@ WORK_ONE_ROW_MAX = 40_000_000
 PAIRS_MAX = 120_000_000
 """Pairs times points, where log-ratios of all pairs are compared."""
 BLOCKS_MAX = 5_000
+EXACT_TABLES_MAX = 1_000_000
+"""Up to so many nothing is left to tolerance: a law that has no other bound was enumerated pair by pair before, and no old charge
+may look too low beside what it would be now."""
 FLAT = 1e-12
 """How far a log q may lie above log(γ/K) for its point to be one of many; more than that no log-ratio there can be."""
 _POINTS_LEAST = 65
@@ -53,7 +56,8 @@ def every_pair(
         log_q = law(log_q, grid.size)
     if len(kept) < grid.size:
         log_q[:, -1] += np.log(grid.size - len(kept))
-    return EveryPair(neighbours, log_q, unimodal=law is None)
+    exact = law is not None and log_q.size <= EXACT_TABLES_MAX
+    return EveryPair(neighbours, log_q, unimodal=law is None, tolerance=0.0 if exact else TOLERANCE)
 
 
 def lost(grid: PublicGrid, neighbours: Neighbours) -> float:

@@ -50,7 +50,7 @@ class NetworkSearch:
     def offers(self, sd: float, price: Price) -> list[Offer]:
         found = []
         for make in self._makers():
-            epsilon = smallest_simulated(lambda epsilon, make=make: self._rmse(make(epsilon)), sd)  # type: ignore[misc]
+            epsilon = smallest_simulated(self._rmse_by(make), sd)
             if epsilon is not None:
                 mechanism = make(epsilon)
                 cost = mechanism.cost(self._model, self.asked.people, self.asked.unit_rows)
@@ -72,6 +72,9 @@ class NetworkSearch:
 
     def _rmse(self, mechanism: NetworkMechanism) -> float:
         return expected_accuracy(self._model, mechanism, self.asked.people, self.asked.unit_rows).rmse
+
+    def _rmse_by(self, make: Maker) -> Callable[[float], float]:
+        return lambda epsilon: self._rmse(make(epsilon))
 
     def _makers(self) -> list[Maker]:
         """Of the mechanisms that this network can have; `fourier` is for yes/no nodes."""

@@ -41,9 +41,9 @@ def tempered_cost(model: Model, people: int, unit_rows: int, epsilon: float, pow
 def scored_cost(model: Model, people: int, unit_rows: int, epsilon: float, gain: float) -> ReleaseCost:
     """Of one point with weights ∝ exp(gain·probability), the gain such that log-ratios have range ε."""
     cost, method = choice_cost(chargeable(epsilon)), "certified: bounded range"
-    visited = _visited(model, people, unit_rows, gain)
-    if visited is None and unit_rows == 1:
-        visited = _every_sum(model, people, gain)
+    visited = _every_sum(model, people, gain) if unit_rows == 1 else None
+    if visited is None:
+        visited = _visited(model, people, unit_rows, gain)
     if visited is not None:
         cost, method = smaller(visited, cost), "exact: every neighbouring pair"
     kl = min(cost.curve[0], epsilon, epsilon**2 / 8)
