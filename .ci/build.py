@@ -254,7 +254,7 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     main, second = choose_places(top)
     tests = shlex.join(chosen.tests)
     seed = [] if chosen.seed is None else [f"SEED={chosen.seed}"]
-    install = Part("install", main, make("setup", python=main.python), top / "install.log", shown=True)
+    install = Part("install", main, make("--jobs=3", "setup", python=main.python), top / "install.log", shown=True)
     suite = Part(
         "suite", main, make(SUITE, *seed, f"WORKERS={WORKERS}", f"ARGS={tests}"), top / "suite.log", shown=True
     )

@@ -195,9 +195,13 @@ def _whole_suite(config: pytest.Config) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again."""
+    """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again.
+
+    Nor as often at everything else as it does by default, which takes one part in fifteen of a run.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(30_000, 50, 100)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
