@@ -29,6 +29,10 @@ POSTGRES_DEEP = pytest.mark.parametrize(
     "backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)], indirect=True
 )
 """For what the choice of servers can hardly change: `make test-deep` tries it on both."""
+SHARED_POSTGRES_DEEP = pytest.mark.parametrize(
+    "shared_backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.deep)], indirect=True
+)
+"""The same, of tests that share a service."""
 SQLITE_DEEP = pytest.mark.parametrize(
     "backend", [pytest.param("sqlite", marks=pytest.mark.deep), "postgres"], indirect=True
 )

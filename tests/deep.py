@@ -1,7 +1,7 @@
 """Which cases of an exhaustive test run in `make test`: the others are marked `deep` and run in `make test-deep`."""
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -19,6 +19,11 @@ def deep_unless(kept: Callable[..., bool], *axes: Iterable[Any]) -> ParameterSet
         sets.append(pytest.param(*values, marks=marks, id="-".join(_text(value) for value in values)))
     assert always, "no case is left for `make test`"
     return sets
+
+
+def each_in_turn(first: Sequence[Any], second: Sequence[Any]) -> Callable[[Any, Any], bool]:
+    """Every value of two axes that are as long as each other, each with one of the other; of a longer one, its beginning."""
+    return lambda one, other: first.index(one) == second.index(other)
 
 
 def deep(*values: Any) -> Any:

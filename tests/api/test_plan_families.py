@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import MODEL, Published, Service
+from tests.conftest import SHARED_POSTGRES_DEEP
+
+pytestmark = SHARED_POSTGRES_DEEP
 
 TARGET = {"epsilon": 1.0, "delta": 1e-6}
 COLUMNS = {"days": {"type": "real", "lower": 0, "upper": 365}, "visits": {"type": "integer", "lower": 0, "upper": 40}}

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import MODEL, Service
+from tests.conftest import SHARED_POSTGRES_DEEP
+
+pytestmark = SHARED_POSTGRES_DEEP
 
 GOAL = {"half_width": 0.03, "level": 0.9}
 

@@ -29,6 +29,7 @@ from app.sources.formats import sniff
 from app.sources.row_statistics import compute
 from app.sources.uploads import UploadStore
 from tests.core.families.family_cases import CASES, build
+from tests.deep import deep, deep_unless
 
 KEY = bytes(range(32))
 PEOPLE = 40
@@ -86,8 +87,14 @@ def test_every_point_of_the_grid_is_reachable_from_every_dataset(family: str) ->
         assert min(weights) * grid.size * 2**25 > cumulative[-1]
 
 
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize(
+    ("family", "score"),
+    deep_unless(
+        lambda family, score: sorted(FAMILIES).index(family) % len(SCORES) == SCORES.index(score),
+        sorted(FAMILIES),
+        SCORES,
+    ),
+)
 def test_every_point_can_be_chosen_from_every_dataset_and_none_gives_it_away(family: str, score: Any) -> None:
     """`map`: the same points for all neighbours, each with its share of the uniform table, ratios within e^ε."""
     model, mechanism = build(family, typical=True), MapPoint(2.0, score)
@@ -128,7 +135,8 @@ def test_work_of_a_fit_is_the_same_for_every_dataset(family: str, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("family", "people"), [*((family, PEOPLE) for family in sorted(FAMILIES)), ("poisson", 20_000), ("pareto", 5_000)]
+    ("family", "people"),
+    [*((family, PEOPLE) for family in sorted(FAMILIES)), deep("poisson", 20_000), ("pareto", 5_000)],
 )
 def test_laplace_does_the_same_work_whatever_the_data(
     family: str, people: int, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from app.core.privacy.targets import Target, largest_samples
 from app.core.schema import parse_columns
 from app.ledger.account import admits, open_account
 from app.ledger.amounts import ATTO, prefix_charge
+from tests.deep import deep_unless
 
 COLUMNS: dict[str, Any] = {
     "cured": {"type": "binary"},
@@ -67,11 +68,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_an_empty_account_admits_what_was_calibrated_to_it(name: str, kind: str, epsilon: float, delta: float) -> None:
+@pytest.mark.parametrize(
+    ("case", "budget"),
+    deep_unless(lambda case, budget: CASES.index(case) % 3 == BUDGETS.index(budget), CASES, BUDGETS),
+)
+def test_an_empty_account_admits_what_was_calibrated_to_it(case: tuple[str, str], budget: tuple[float, float]) -> None:
+    name, kind = case
     model = parse_model(MODELS[name], parse_columns(COLUMNS))
-    target = Target(epsilon, delta)
+    target = Target(*budget)
     assert empty_account_admits(calibrated(model, kind, target), target)
 
 

@@ -17,7 +17,7 @@ from app.core.privacy.peak_regions import Peaks, tops_of, weighted_means
 from app.core.privacy.peaks import TOLERANCE_SLOW, CurvatureMap, Region, scan_variance
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from tests.core.brute_force import Neighbourhood, Prior, log_posteriors, renyi_divergences
-from tests.deep import deep_unless
+from tests.deep import deep, deep_unless
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ TEMPERATURES = [1.0, 0.5, 0.1]
 
 def in_turn(prior: tuple[float, float], temperature: float) -> bool:
     """Every prior at one temperature, every temperature with mild priors and strong ones."""
-    return ([*MILD, *STRONG].index(prior) + TEMPERATURES.index(temperature)) % 3 == 0
+    return ([*MILD, *STRONG].index(prior) + TEMPERATURES.index(temperature)) % 3 == 0 and prior != STRONG[-1]
 
 
 @pytest.mark.parametrize(("prior", "temperature"), deep_unless(in_turn, [*MILD, *STRONG], TEMPERATURES))
@@ -206,7 +206,7 @@ def test_every_possible_change_lies_in_the_hull_of_the_changes_searched(unit_row
     assert ((changes @ normals).max(axis=0) <= (chosen @ normals).max(axis=0) + 1e-9).all()
 
 
-@pytest.mark.parametrize(("unit_rows", "loosest"), [(2, 1.03), (3, 1.03)])
+@pytest.mark.parametrize(("unit_rows", "loosest"), [(2, 1.03), deep(3, 1.03)])
 def test_at_scale_several_rows_a_person_cost_little_more_than_the_worst_pair_found(
     unit_rows: int, loosest: float
 ) -> None:

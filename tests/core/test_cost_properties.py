@@ -79,7 +79,7 @@ def test_more_rows_a_person_cost_more(examples: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [1, 2, deep(3)])
+@pytest.mark.parametrize("rows", [1, deep(2), deep(3)])
 def test_the_guarantee_gets_cheaper_with_people_at_every_scale(rows: int) -> None:
     epsilons = [Baps(100).cost(bernoulli("x"), 10**power, rows).total.epsilon(1e-6) for power in range(1, 8)]
     assert epsilons == sorted(epsilons, reverse=True)
