@@ -196,7 +196,7 @@ def ask_what_is_drawn(described: schemathesis.BaseSchema, target: Target, how_lo
     return asked
 
 
-@IDS
+@SOME_IDS
 def test_examples_and_random_requests_get_only_promised_answers(
     described: schemathesis.BaseSchema, target: Target, known: bool
 ):

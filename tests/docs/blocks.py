@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,23 @@ def runs_by_place(path: Path) -> dict[str, list[Block]]:
 
 
 def script_of(blocks: list[Block]) -> str:
-    """One shell script; a mark after each block tells their outputs apart."""
+    """One shell script; a mark after each block tells their outputs apart.
+
+    Python blocks that follow each other are one process, which takes a second to load what they import: each with names of its
+    own, as if pasted alone.
+    """
     parts = ["set -euo pipefail"]
-    for block in blocks:
-        if block.language == "python":
-            parts.append(f"python3 - <<'END_OF_PYTHON'\n{block.text}END_OF_PYTHON")
+    for language, group in groupby(blocks, key=lambda block: block.language):
+        if language == "python":
+            runs = [f"exec({block.text!r}, {{'__name__': '__main__'}}); {_mark(block)}" for block in group]
+            parts.append("python3 - <<'END_OF_PYTHON'\n" + "\n".join(runs) + "\nEND_OF_PYTHON")
         else:
-            parts.append(block.text)
-        parts.append(f"printf '\\n{END} %s\\n' {block.line}")
+            parts += [f"{block.text}\nprintf '\\n{END} %s\\n' {block.line}" for block in group]
     return "\n".join(parts)
+
+
+def _mark(block: Block) -> str:
+    return f"print('\\n{END} {block.line}', flush=True)"
 
 
 def outputs_of(printed: str) -> dict[int, str]:
