@@ -146,10 +146,10 @@ async def test_a_regression_predicts_near_the_truth_in_the_units_of_the_columns(
 @POSTGRES_DEEP
 @pytest.mark.parametrize("model", [NETWORK, deep(BINARY), LINEAR, MEAN, PRECISION], ids=lambda model: model["family"])
 async def test_a_plan_of_any_kind_costs_what_the_release_is_charged(world: World, model: dict[str, Any]):
-    spec = {"model": model, "columns": COLUMNS, "mechanism": {"kind": "auto", "epsilon": 2.0}, "n": 900, "delta": 1e-5}
+    spec = {"model": model, "columns": COLUMNS, "mechanism": {"kind": "auto", "epsilon": 2.0}, "n": 300, "delta": 1e-5}
     plan = await plan_release(world.runtime, spec=spec)
     assert plan["cost"]["epsilon"] <= 2.0
-    release = await world.published(await hospital(world), model=model, mechanism=plan["mechanism"])
+    release = await world.published(await hospital(world, people=300), model=model, mechanism=plan["mechanism"])
     stored = await world.release(release)
     assert stored.mechanism == plan["mechanism"]
     card = await read_card(world.runtime, principal=world.steward, release_id=release)
