@@ -60,7 +60,10 @@ class Place:
 
 
 def place_environment(folder: Path, bytecode: Path, **more: str) -> dict[str, str]:
-    """Compiled modules are kept, if need be away from the sources: every command would compile them all again."""
+    """Compiled modules are kept, if need be away from the sources: every command would compile them all again.
+
+    Public moments are near, so that pages do not wait for those of a slow machine.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     if kept.pop("PYTHONDONTWRITEBYTECODE", None):
         kept["PYTHONPYCACHEPREFIX"] = str(bytecode)
@@ -73,6 +76,8 @@ def place_environment(folder: Path, bytecode: Path, **more: str) -> dict[str, st
         "POSTERN_DATA_DIR": str(folder / "data"),
         "POSTERN_PORT": port,
         "POSTERN_URL": f"http://127.0.0.1:{port}",
+        "POSTERN_PUBLICATION_TICK_S": "0.05",
+        "POSTERN_PUBLICATION_PACE": "1e-6",
         **more,
     }
 
