@@ -154,6 +154,7 @@ async def test_a_key_cannot_be_born_expired(service: Service):
     assert made["expires_at"] == "2098-12-31T22:00:00.000000Z"
 
 
+@pytest.mark.slow
 async def test_unknown_and_foreign_things_look_alike(service: Service):
     dataset = await service.dataset()
     release = await service.release(dataset, samples=5)
@@ -170,6 +171,7 @@ async def test_unknown_and_foreign_things_look_alike(service: Service):
     assert (await service.expect(200, "rival", "GET", "/datasets"))["items"] == []
 
 
+@pytest.mark.slow
 async def test_a_dashboard_reads_what_it_was_granted_and_pays_nothing(service: Service):
     dataset = await service.dataset()
     release = await service.release(dataset)

@@ -20,6 +20,7 @@ def plan_body(**changes: Any) -> dict[str, Any]:
     return {"model": MODEL, "mechanism": {"kind": "baps", "samples": 50}, "n": 1_000} | changes
 
 
+@pytest.mark.slow
 async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(known: Service):
     body = plan_body(model=POISSON, columns=COLUMNS, n=50_000)
     planned = await known.expect(200, "ada", "POST", "/plans", body)
@@ -35,6 +36,7 @@ async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(known: 
     assert planned["target"] is None
 
 
+@pytest.mark.slow
 async def test_what_a_plan_finds_can_be_sent_as_a_release(service: Service):
     dataset = await service.dataset()
     asked = plan_body(model=DAYS, columns={"days": COLUMNS["days"]}, mechanism={"kind": "auto"}, target=TARGET)
@@ -57,6 +59,7 @@ async def test_an_auto_release_shows_what_it_became(service: Service):
     assert (await service.expect(200, "steward", "GET", f"/releases/{release}"))["mechanism"] == made["mechanism"]
 
 
+@pytest.mark.slow
 async def test_an_analyst_is_charged_once_for_free_samples(service: Service):
     dataset = await service.dataset()
     body = {"model": DAYS, "mechanism": {"kind": "laplace", "samples": 100, "epsilon": 2.0}}
@@ -78,6 +81,7 @@ async def test_an_analyst_is_charged_once_for_free_samples(service: Service):
     assert (await service.expect(200, "steward", "POST", "/ledger/verify"))["ok"] is True
 
 
+@pytest.mark.slow
 async def test_a_release_stores_the_score_its_plan_named(service: Service):
     dataset = await service.dataset()
     asked = {"model": MODEL, "mechanism": {"kind": "map", "epsilon": 2.0}}

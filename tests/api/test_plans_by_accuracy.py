@@ -16,6 +16,7 @@ def body(**changes: Any) -> dict[str, Any]:
     return {"model": MODEL, "n": 1_000, "target": GOAL} | changes
 
 
+@pytest.mark.slow
 async def test_what_a_plan_by_accuracy_finds_can_be_sent_as_a_release(service: Service):
     dataset = await service.dataset()
     planned = await service.expect(200, "ada", "POST", "/plans", body())
@@ -54,6 +55,7 @@ async def test_a_target_of_the_wrong_shape_names_the_field(known: Service, chang
     assert field in [problem["field"] for problem in refused["errors"]]
 
 
+@pytest.mark.slow
 async def test_what_is_left_of_an_account_is_split_and_admitted(service: Service):
     dataset = await service.dataset(epsilon=1.0)
     asked = {"models": [{"model": MODEL}, {"model": MODEL, "target": GOAL}], "account": dataset}

@@ -271,6 +271,7 @@ def test_an_ipv6_subscriber_is_one_address(host: str | None, counted: str):
     assert address_of(host) == counted
 
 
+@pytest.mark.slow
 async def test_a_service_with_its_defaults_disturbs_nobody(own_service: Service):
     answers = [await own_service.call("steward", "GET", "/me") for _ in range(150)]
     assert {answer.status_code for answer in answers} == {200}

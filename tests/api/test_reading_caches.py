@@ -47,6 +47,7 @@ async def test_a_tag_names_bytes_and_spares_sending_them_again(world: World, sec
             assert (same.content, same.headers["etag"]) == (first.content, first.headers["etag"])
 
 
+@pytest.mark.slow
 async def test_what_is_short_is_not_compressed(world: World):
     """Sixteen samples: fewer would have warnings to carry."""
     release = await world.published(await world.dataset(), samples=16)
@@ -57,6 +58,7 @@ async def test_what_is_short_is_not_compressed(world: World):
             assert "content-encoding" not in answer.headers
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_held_is_not_built_again(world: World):
     """With no room to build anything, whoever holds the file still learns that it is unchanged."""
     release = await world.published(await world.dataset(), samples=30)

@@ -105,6 +105,7 @@ def place(published: Published) -> Place:
     return Place(published.world, published.service.client, published.release)
 
 
+@pytest.mark.slow
 async def test_readers_read_what_they_hold_and_nobody_else_reads_anything(world: World):
     dataset = await world.dataset()
     release = await world.published(dataset, samples=9)

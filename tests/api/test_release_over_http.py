@@ -9,6 +9,7 @@ from tests.api.conftest import COLUMNS, MODEL, QUESTION, Service
 CAP = {"epsilon": 15.0, "delta": 1e-6}
 
 
+@pytest.mark.slow
 async def test_a_release_travels_from_declaration_to_an_analyst_s_answer(service: Service):
     dataset = await service.dataset()
     release = await service.release(dataset)
@@ -30,6 +31,7 @@ async def test_a_release_travels_from_declaration_to_an_analyst_s_answer(service
     assert me["accesses"][0]["samples"] == 50
 
 
+@pytest.mark.slow
 async def test_the_same_question_gets_the_same_bytes(service: Service):
     release = await service.release(await service.dataset())
     first = await service.call("steward", "POST", f"/releases/{release}/query", QUESTION)
@@ -86,6 +88,7 @@ async def test_the_same_idempotency_key_gives_the_same_release_and_another_body_
     await service.settled(first.json()["id"])
 
 
+@pytest.mark.slow
 async def test_a_release_and_its_card_can_be_revalidated(service: Service):
     release = await service.release(await service.dataset())
     for path in ("/releases", f"/releases/{release}", f"/releases/{release}/card"):
@@ -102,6 +105,7 @@ async def test_a_release_and_its_card_can_be_revalidated(service: Service):
         assert changed.status_code == 200
 
 
+@pytest.mark.slow
 async def test_lists_come_in_pages_that_lead_to_each_other(service: Service):
     names = [f"set-{number}" for number in range(5)]
     for name in names:
@@ -129,6 +133,7 @@ async def test_a_plan_costs_nothing_and_says_what_a_release_would_cost(known: Se
         assert abs(plan["cost"]["pure_epsilon"] - 65.7) < 0.1  # of the table drawn; the trim's range would be 588.9
 
 
+@pytest.mark.slow
 async def test_the_ledger_shows_the_charge_and_verifies(service: Service):
     dataset = await service.dataset()
     release = await service.release(dataset)

@@ -115,6 +115,7 @@ async def test_of_simultaneous_first_requests_one_does_the_work(service: Service
         assert await count(service, call) == before + 1
 
 
+@pytest.mark.slow
 async def test_a_refused_request_leaves_its_key_free(service: Service):
     every = await calls(service)
     refusals = {
@@ -186,6 +187,7 @@ async def test_the_same_cap_again_writes_no_line(service: Service):
         assert len(ledger["items"]) == lines
 
 
+@pytest.mark.slow
 def test_every_post_that_creates_or_charges_documents_the_key():
     paths = build_api(body_bytes_max=1).openapi()["paths"]
     free = {"plan_release", "answer_query", "answer_queries", "verify_ledger"}

@@ -40,6 +40,7 @@ async def test_a_file_that_is_read_slowly_holds_no_samples_in_memory(world: Worl
     await call.ended()
 
 
+@pytest.mark.slow
 async def test_a_reader_whose_line_is_full_spoils_no_receipt_of_another(world: World):
     """Both ask for the same file at the same moment: one look at the samples would do, but not in either's line."""
     dataset = await world.dataset()

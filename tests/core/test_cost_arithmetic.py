@@ -34,6 +34,7 @@ def test_repeating_a_cost_is_adding_it_that_many_times(count: int) -> None:
     assert repeated.epsilon(1e-6) == pytest.approx(looped.epsilon(1e-6), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_release_of_n_samples_costs_n_times_one_sample() -> None:
     for samples in (1, 2, 50):
         release = Baps(samples).cost(bernoulli("x"), 30, 2)

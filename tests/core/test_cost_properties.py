@@ -29,6 +29,7 @@ def curve(prior: tuple[float, float], trim: float, people: int, rows: int, tempe
 some_or_many = pytest.mark.parametrize("examples", [12, deep(200)])
 
 
+@pytest.mark.slow
 @some_or_many
 def test_more_people_never_cost_more_at_the_orders_that_matter_for_many_samples(examples: int) -> None:
     """At orders far above the number of people it is otherwise: more records let a posterior reach further out."""
@@ -43,6 +44,7 @@ def test_more_people_never_cost_more_at_the_orders_that_matter_for_many_samples(
     check()
 
 
+@pytest.mark.slow
 @some_or_many
 def test_a_wider_trim_never_costs_more(examples: int) -> None:
     @settings(max_examples=examples)
@@ -54,6 +56,7 @@ def test_a_wider_trim_never_costs_more(examples: int) -> None:
     check()
 
 
+@pytest.mark.slow
 @some_or_many
 def test_a_lower_temperature_never_costs_more(examples: int) -> None:
     @settings(max_examples=examples)

@@ -89,6 +89,7 @@ def owed_in_line(model: object, people: int, totals: list[int]) -> Owed:
 UNITS = [(22, 2, 1, 1.0), (12, 3, 1, 0.4), (9, 2, 2, 1.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "people", "unit_rows", "steps", "temperature"),
     [*(("poisson", *unit) for unit in UNITS), *(("bernoulli", *unit) for unit in UNITS if unit[2] == 1)],
@@ -108,6 +109,7 @@ def test_several_rows_a_person_are_never_charged_less_than_any_pair(
     assert chernoff(tops, grid.size) >= exact.pure * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "unit_rows"), [(40, 2), pytest.param(40, 3, marks=pytest.mark.deep)])
 def test_two_or_three_rows_a_person_are_charged_within_fifteen_percent(people: int, unit_rows: int) -> None:
     """The worst datasets have few rows; those with up to four more than the fewest are enough to see them."""
@@ -171,6 +173,7 @@ def test_any_number_of_people_and_rows_has_a_pure_cost_within_the_range(
     assert all(drawn <= exact * (1 + 1e-9) for drawn, exact in zip(found.drawn.curve, found.cost.curve, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "people", "unit_rows", "trim"), [(11, 1, 3, 0.27), (21, 2, 2, 0.05)])
 def test_no_draw_costs_more_than_its_uniform_share_allows(steps: int, people: int, unit_rows: int, trim: float) -> None:
     """Points have probabilities from γ/K to 1; bounds of their log-ratios alone came to three and four times as much."""

@@ -83,6 +83,7 @@ def test_a_visited_draw_is_never_charged_more_than_its_certified_bounds(
     assert all(now <= then for now, then in zip(found.cost.curve, before.curve, strict=True))
 
 
+@pytest.mark.slow
 def test_points_that_no_dataset_visits_may_stand_as_one() -> None:
     """An exponential rate trimmed 80-fold: most of the grid has hardly a posterior."""
     setting = Setting("exponential", prior=2, trim=2, people=5, unit_rows=2, steps=2, temperature=0.5)

@@ -63,6 +63,7 @@ def test_belief_is_the_posterior_given_what_was_drawn(
         assert belief.parameters == mechanism.calibrated_parameters(model, people, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["log_density", "probability"])
 @pytest.mark.parametrize("epsilon", [0.4, 6.0])
 def test_belief_is_the_posterior_given_a_point(score: str, epsilon: float) -> None:
@@ -94,6 +95,7 @@ def test_belief_is_the_posterior_given_a_noisy_sum(noisy: int) -> None:
     check(gaussian.belief(model, people, 1, evidence).points, expected)
 
 
+@pytest.mark.slow
 def test_with_several_rows_their_number_is_weighed_too() -> None:
     """Up to two rows a person: every number of rows from n to 2n, equally likely before, and every sum of each."""
     people, model, mechanism = 12, bernoulli("x"), Gaussian(1, 3.0, 1e-4)

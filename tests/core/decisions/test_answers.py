@@ -109,6 +109,7 @@ def test_an_answer_is_the_same_bytes_however_often_it_is_computed(body):
     assert encoded(body, SampleSet([THETA, PHI], draws(500, seed=6))) != first
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_bytes():
     code = """
 import json, sys
@@ -198,6 +199,7 @@ def test_kept_sums_lose_nothing_over_a_hundred_thousand_samples():
     assert 40 + SAMPLES_MAX.bit_length() <= 63
 
 
+@pytest.mark.slow
 def test_the_two_sides_of_a_kept_sum_add_up_at_the_largest_size():
     empirical = Empirical(np.full(SAMPLES_MAX, 1.0), 0.0, 1.0)
     assert empirical.pinball_loss(1, 0.5) == 0.0

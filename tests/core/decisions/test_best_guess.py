@@ -52,6 +52,7 @@ def test_the_mode_is_the_most_frequent_value_and_of_equals_the_smallest(theta):
     assert answer.why == {"runner_up": second, "expected_utility": counts[second] / len(theta)}
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(thetas)
 def test_a_comparison_counts_ties_as_half(theta):
@@ -124,6 +125,7 @@ UTILITIES = {
 }
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(thetas, st.sampled_from(sorted(UTILITIES)), st.booleans())
 def test_an_expression_of_theta_and_r_is_answered_by_the_best_response_listed(theta, text, gridded):

@@ -84,6 +84,7 @@ def test_absolute_response_beats_every_other(theta):
     check_single({"kind": "absolute"}, theta)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(samples_of_theta, levels)
 def test_pinball_response_beats_every_other(theta, tau):
@@ -108,6 +109,7 @@ def test_interval_response_beats_every_other_pair(theta, level):
     assert answer.expected_utility >= u.mean(axis=0).max() - ROUNDING
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(samples_of_theta, levels)
 def test_quantile_is_the_smallest_of_the_exact_maximisers(theta, tau):
@@ -131,6 +133,7 @@ def test_mean_is_within_a_last_digit_of_the_exact_mean(theta):
     assert min(theta) <= response <= max(theta)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(st.lists(st.floats(LOWER, UPPER), min_size=1, max_size=20))
 def test_an_expression_is_answered_like_the_parameter_it_equals(theta):

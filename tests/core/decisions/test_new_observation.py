@@ -38,6 +38,7 @@ def normal_quantiles(count):
     return np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_moments_quantiles_and_losses_are_those_of_many_points(name):
     values, sd = CASES[name]
@@ -75,6 +76,7 @@ def test_eight_in_ten_new_observations_fall_into_an_interval_of_that_level():
     assert abs(((drawn >= low) & (drawn <= high)).mean() - 0.8) < 0.0113
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 100])
 def test_regret_of_a_predictive_quantile_stays_below_its_bound_as_often_as_promised(size):
     """Two far means and little noise, where choosing wrongly costs most; 800 sets, confidence 0.8, four deviations."""

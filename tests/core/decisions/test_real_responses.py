@@ -205,6 +205,7 @@ def test_extremes_are_answered_with_a_true_if_vacuous_bound(text, responses, bou
     assert surface.means(tried).max() <= found.value + found.gap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inputs", "least"), [(2_000, 100), deep(20_000, 1_000)])
 def test_fuzzed_utilities_are_answered_with_a_true_gap_or_refused_at_a_position(inputs, least):
     """Texts of the expression fuzzer with r in the place of x, over the range that interval arithmetic gives them."""

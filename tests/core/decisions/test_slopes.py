@@ -46,6 +46,7 @@ def whole(expression: Expression):
     return motion(expression, public_box(expression, MOVING, (-1.0, 2.0)), MOVING, "field", errors=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [200, deep(4_000)])
 def test_every_difference_quotient_lies_between_the_slopes_of_its_cell(examples):
     four = st.lists(st.floats(-1, 2), min_size=4, max_size=4, unique=True)
@@ -89,6 +90,7 @@ through_r = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [120, deep(2_000)])
 def test_rounding_stays_below_the_error_stated(examples):
     """Against 60 digits. Where parts without r are rounded, the real function is told to hold them: 1e9 + a leaf is."""

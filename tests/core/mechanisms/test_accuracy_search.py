@@ -55,6 +55,7 @@ def paid(offer: Offer) -> float:
     return price(offer.cost.total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "people", "widths"),
     [(BERNOULLI, 2_000, (0.016, 0.03)), (NETWORK, 1_000, (0.04, 0.1))],
@@ -90,6 +91,7 @@ def test_a_release_of_what_was_found_is_as_narrow_as_was_asked(
     assert abs(np.mean(held) - 0.9) <= 4 * 0.3 / np.sqrt(releases)
 
 
+@pytest.mark.slow
 def test_nothing_that_was_offered_or_that_costs_as_much_does_better() -> None:
     offers = found(BERNOULLI, 1_000, 0.03, drawn=True).offers
     best, *rest = offers
@@ -112,6 +114,7 @@ def test_a_little_less_epsilon_would_not_do() -> None:
         assert noise_calibrated_sd(BERNOULLI, weaker(**fields), 1_000, 1) > asked.sd
 
 
+@pytest.mark.slow
 def test_fixed_samples_are_given_by_every_offer() -> None:
     offers = searched(BERNOULLI, 5_000, samples=20).offers(0.01, price)
     assert [each.mechanism.samples for each in offers] == [20] * len(offers)

@@ -70,6 +70,7 @@ def test_a_release_that_fits_anyway_keeps_its_full_likelihood() -> None:
     assert largest_samples(Baps(1).cost(build("bernoulli"), 10**5, 1), Target(1e9, 1e-6)) == SAMPLES_MAX
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("samples", "target"), [(10, Target(1.2, 1e-6)), (1, Target(1.0, 0.0))])
 def test_a_slightly_wider_range_would_not_fit(samples: int, target: Target) -> None:
     model = build("bernoulli")
@@ -95,6 +96,7 @@ def test_the_widest_trim_is_given_when_it_fits() -> None:
     assert found.trim == pytest.approx(TRIM_MIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family", deep_unless(lambda family: sorted(FAMILIES).index(family) % 3 == 0, sorted(FAMILIES))
 )
@@ -186,6 +188,7 @@ def error_of(asked: Comparison, kind: str) -> float:
     return asked.error(next(each for each in alternatives(asked) if each.mechanism.kind == kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "samples", "epsilon"),
     deep_unless(
@@ -237,6 +240,7 @@ def test_one_sample_of_noise_is_believed_like_many_and_a_point_is_not() -> None:
     assert one.error(best) < error_of(one, "map")
 
 
+@pytest.mark.slow
 def test_a_target_below_what_any_noise_gives_is_refused_and_one_above_gets_the_least() -> None:
     model = build("poisson")
     with pytest.raises(InvalidMechanism) as refused:
@@ -261,6 +265,7 @@ def test_noise_wins_and_drawn_samples_come_near_with_people_and_with_samples() -
     assert open_number.error(best) <= open_number.error(open_number.baps()) < few.error(drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_as_many_and_as_cool_as_tell_most_is_nearly_gaussian_noise(epsilon: float) -> None:
     """At the same cost, where the number is open: within 3 % of the noise, and cooler than the posterior itself."""

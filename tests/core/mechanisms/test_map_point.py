@@ -120,6 +120,7 @@ def test_the_charge_is_for_one_point_once() -> None:
     assert by_probability.cost(build("bernoulli"), 400, 1).total.pure <= 0.7 * 0.7  # every sum is visited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("family", ["bernoulli", deep("poisson"), deep("normal_mean")])
 @pytest.mark.usefixtures("shared_constants")
@@ -142,6 +143,7 @@ def test_simulated_errors_are_those_of_the_tables_drawn_from(family: str, score:
     assert found == pytest.approx(math.sqrt(np.mean(squares)), rel=0.16)
 
 
+@pytest.mark.slow
 def test_a_window_of_a_large_grid_leaves_out_nothing_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     model, people = build("bernoulli"), 10**6
     assert model.grid(people, 1.0).size > 4 * WINDOW
@@ -154,6 +156,7 @@ def test_a_window_of_a_large_grid_leaves_out_nothing_that_matters(monkeypatch: p
     map_simulation._posterior.cache_clear()
 
 
+@pytest.mark.slow
 def test_the_better_score_depends_on_people_and_epsilon_and_auto_takes_it() -> None:
     """Few people or a small ε leave points' probabilities lost among the rest; many people and ε find the peak exactly."""
     model = build("bernoulli")

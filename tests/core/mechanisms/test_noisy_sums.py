@@ -114,6 +114,7 @@ def test_what_is_measured_is_whole_and_held_to_what_the_charge_covers() -> None:
     assert math.isclose(Gaussian(5, 0.5, 1e-6).cost(model, 10, 3).total.epsilon(1e-6), 0.5, rel_tol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("family", ["exponential", *map(deep, ["bernoulli", "poisson", "normal_mean"])])
 def test_samples_are_drawn_whatever_was_measured(family: str, kind: str) -> None:

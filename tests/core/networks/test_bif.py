@@ -56,6 +56,7 @@ def test_an_imported_network_answers_questions() -> None:
     assert asked.values(read.probabilities[None, :])[0] == pytest.approx(wet[0] / sum(wet), abs=1e-15)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_sample_written_as_bif_is_read_back(seed: int) -> None:
     rng = np.random.default_rng(seed)

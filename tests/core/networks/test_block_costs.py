@@ -60,6 +60,7 @@ def tried_counts(rows: int, rng: np.random.Generator) -> list[tuple[int, int]]:
     return small + [(f, s) for s, f in small] + spread + [(rows, 0), (0, rows), (1, rows - 1), (rows - 1, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_no_counts_cost_more_than_a_block_is_charged_and_some_cost_nearly_as_much(shape: BlockShape) -> None:
     theta = block_grid(shape).theta
@@ -80,6 +81,7 @@ def test_no_counts_cost_more_than_a_block_is_charged_and_some_cost_nearly_as_muc
     assert (charged / best)[:, :4].max() <= 4  # small trims: looser, no less sound
 
 
+@pytest.mark.slow
 def test_variance_ceilings_hold_at_random_counts_inside_and_outside_what_is_reachable() -> None:
     for shape in SHAPES:
         grid = block_grid(shape)

@@ -48,6 +48,7 @@ def every_pair(shape: BlockShape, d: Direction) -> tuple[Array, Array, Array]:
     return s, f, between(drawn(s, f), drawn(s + d[0], f + d[1]), FEW_ORDERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [
@@ -113,6 +114,7 @@ def test_groups_of_totals_mirror_each_other() -> None:
         assert np.array_equal(rows - ends[::-1], starts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [(10.0, 10.0), (29.0, 0.6)])
 def test_ordered_ceilings_of_the_variance_hold_where_counts_are_large(prior: tuple[float, float]) -> None:
     rng = np.random.default_rng(8)

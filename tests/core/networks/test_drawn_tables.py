@@ -69,6 +69,7 @@ def test_beliefs_are_the_sum_over_every_table(mechanism: NetworkBaps | NetworkMa
     assert np.abs((points < EDGE).mean(axis=0) - below).max() < 0.07
 
 
+@pytest.mark.slow
 def test_a_belief_is_a_function_of_the_samples_a_reader_has_and_its_seed() -> None:
     mechanism = NetworkBaps(40, 0.5)
     drawn = mechanism.draw(ARROW, 200, 1, ExactCounts(COUNTS.cells * 33, 198), np.random.default_rng(1).bytes)
@@ -84,6 +85,7 @@ def test_a_belief_is_a_function_of_the_samples_a_reader_has_and_its_seed() -> No
     assert [each.lower for each in mechanism.calibrated_parameters(ARROW, 200, 1)] == [0.0] * 6
 
 
+@pytest.mark.slow
 def test_beliefs_leave_the_trim_behind() -> None:
     """A thousand rows, 1 % of the first level: draws lie at the end of their range, 0.05, and beliefs beyond it."""
     counts = ExactCounts(np.array([10, 990, 5, 5, 495, 495]), 1_000)
@@ -94,6 +96,7 @@ def test_beliefs_leave_the_trim_behind() -> None:
     assert points[:, 0].mean() < 0.035
 
 
+@pytest.mark.slow
 def test_one_stray_among_twenty_draws_hardly_moves_a_belief() -> None:
     """Twenty draws near 0.3, or nineteen and one of the uniform share at 0.9: without it 20·log-odds would move by 3."""
     grid = block_grid(node_shapes(ARROW, 0, 1_000, 1, 1.0)[0])

@@ -36,6 +36,7 @@ def random_case(seed: int, samples: int = 5) -> tuple[np.random.Generator, Netwo
     return rng, network, draw_samples(network, samples, rng), names
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 def test_every_conditional_probability_is_the_enumerated_one(seed: int) -> None:
     rng, network, cells, names = random_case(seed)
@@ -47,6 +48,7 @@ def test_every_conditional_probability_is_the_enumerated_one(seed: int) -> None:
     np.testing.assert_allclose(ours, enumerated(network, cells, event, evidence), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 def test_an_event_about_a_variable_that_the_evidence_narrows_is_the_enumerated_one(seed: int) -> None:
     rng, network, cells, names = random_case(seed)
@@ -61,6 +63,7 @@ def test_an_event_about_a_variable_that_the_evidence_narrows_is_the_enumerated_o
     np.testing.assert_allclose(ours, enumerated(network, cells, event, evidence), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 def test_a_law_lies_on_the_simplex_and_an_expectation_is_its_mean_score(seed: int) -> None:
     rng, network, cells, names = random_case(seed)

@@ -13,6 +13,7 @@ from tests.core.networks.network_cases import agreeing, draw_samples, every_conf
 BINARY = ("false", "true")
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_explanation_is_the_likeliest_configuration_of_its_sample(seed: int) -> None:
     rng = np.random.default_rng(seed)

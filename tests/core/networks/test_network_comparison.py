@@ -61,6 +61,7 @@ def test_coolest_is_not_cooler_than_needed() -> None:
     assert not target.fits(NetworkBaps(20, fitted.temperature * STEP).cost(NAIVE, 300, 1))
 
 
+@pytest.mark.slow
 def test_noise_is_as_small_as_the_target_allows() -> None:
     target = Target(1.0, 1e-6)
     found = [

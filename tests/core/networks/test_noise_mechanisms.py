@@ -187,6 +187,7 @@ def test_marginals_of_shared_variables_agree_exactly_in_every_draw() -> None:
             assert cells.min() >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.2, 0.7, 2.0])
 @pytest.mark.parametrize("epsilon", [0.3, 30.0])
 def test_tables_are_non_negative_as_often_as_t_promises(t: float, epsilon: float) -> None:

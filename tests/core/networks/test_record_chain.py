@@ -100,6 +100,7 @@ def test_samples_are_held_to_the_public_range_and_beliefs_are_not() -> None:
     assert 0.004 < points[:, 1].mean() < 0.025
 
 
+@pytest.mark.slow
 def test_blocks_by_themselves_agree_with_all_together_where_noise_is_small() -> None:
     model = random_network(4, 1, 3)
     rng = np.random.default_rng(5)

@@ -65,6 +65,7 @@ def worst_ratio(
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("radius", "precision", "sd"), [(1.0, 1.0, 1.0), (2.0, 5.0, 0.7), (0.5, 40.0, 0.4)])
 def test_certified_curve_covers_every_neighbouring_pair_in_one_dimension(
     radius: float, precision: float, sd: float

@@ -132,6 +132,7 @@ def test_posteriors_of_real_rows_are_no_steeper_than_declared() -> None:
         assert 0.95 * ball.bounds.outward - radius**2 <= worst <= ball.bounds.outward
 
 
+@pytest.mark.slow
 def test_acceptance_is_never_below_the_public_bound() -> None:
     """Random precisions and linear terms of all sizes; 20,000 proposals each.
 

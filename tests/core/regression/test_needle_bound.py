@@ -71,6 +71,7 @@ def found_range(dimension: int, radius: float, rows: int, starts: int) -> float:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dimension", "radius"),
     [
@@ -140,6 +141,7 @@ def test_first_boxes_cover_every_needle() -> None:
     assert (_first_boxes(1)[:, 2] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strength", "prior", "radius"), [(0.7, 0.3, 1.3), deep(9.0, 4.0, 0.6)])
 def test_bounds_cover_datasets_of_every_size_in_the_plane(strength: float, prior: float, radius: float) -> None:
     """Random datasets of 1 to 3,000 rows that pin and tilt; four orders each, both directions."""

@@ -89,6 +89,7 @@ def coverage(epsilon: float, datasets: int, seed: int) -> tuple[float, float]:
     return float(hits[0] / datasets), float(hits[1] / datasets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 10.0])
 def test_noise_aware_intervals_cover_and_blind_ones_do_not_at_small_epsilon(epsilon: float) -> None:
     """300 datasets, 3 weights each: a share of 0.9 has sd ≤ 0.0174 even if weights of a dataset hit together.

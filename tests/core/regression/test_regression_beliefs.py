@@ -45,6 +45,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 def test_one_weight_is_believed_as_two_sums_by_hand_have_it() -> None:
     """∫ p(A)·N(Â; A)·N(v̂; 0, A²/λ + σ²A + s²)·p(w|A, v̂) dA on a grid against 500 points; false alarm 10⁻⁵ each."""
     columns = parse_columns({"x": NUMBER, "y": NUMBER})
@@ -68,6 +69,7 @@ def test_one_weight_is_believed_as_two_sums_by_hand_have_it() -> None:
         assert kstest(points, below).pvalue > 1e-5
 
 
+@pytest.mark.slow
 def test_one_precision_is_believed_as_a_sum_by_hand_has_it() -> None:
     """Prior much narrower than the noise, and the other way round; Kolmogorov–Smirnov on 500 points, false alarm 10⁻⁵."""
     model, people = default_model(1), 300

@@ -69,6 +69,7 @@ def moved(
     return math.sqrt(float((steps**2).sum()))
 
 
+@pytest.mark.slow
 def test_a_sum_of_squares_beside_a_sum_is_free_up_to_its_weight_and_no_further() -> None:
     """Every two of 2,001 numbers between the bounds: at most 4, which two opposite ends reach; 1 % more weight breaks it."""
     x = np.linspace(-1, 1, 2_001)
