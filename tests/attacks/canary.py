@@ -27,8 +27,8 @@ class Search:
 
     def __init__(self, hashed: Iterable[bytes] = ()) -> None:
         self._texts = {
-            "the count as text": re.compile(rb"(?<![0-9.])%d(?![0-9])" % CURED),
-            "its complement as text": re.compile(rb"(?<![0-9.])%d(?![0-9])" % (PEOPLE - CURED)),
+            f"{name} as text": (b"%d" % count, re.compile(rb"(?<![0-9.])%d(?![0-9])" % count))
+            for name, count in _counts().items()
         }
         self._bytes = {"an id": HOUSE, "a cell": CELL, "the mean as text": repr(CURED / PEOPLE)[:12].encode()}
         for name, value in _numbers().items():
@@ -48,7 +48,10 @@ class Search:
         """`pages` are those of a whole database server: millions of 32-bit integers by chance, too many bytes to hash."""
         needles = self._bytes if pages else self._bytes | self._narrow | self._hashes
         found = [name for name, needle in needles.items() if needle in blob]
-        return found + [name for name, pattern in self._texts.items() if pattern.search(blob)]
+        # Megabytes are looked through for digits far faster than for a pattern.
+        return found + [
+            name for name, (digits, pattern) in self._texts.items() if digits in blob and pattern.search(blob)
+        ]
 
     def in_value(self, value: Any) -> list[str]:
         """A value as a database driver gives it."""

@@ -192,7 +192,7 @@ def test_a_network_file_becomes_columns_and_a_model_that_can_be_planned(postern:
     shown = json.loads(postern("network", "rain.bif", "--strength", "2").out)
     assert shown["columns"]["wet"] == {"type": "categorical", "levels": ["dry", "damp", "soaked"]}
     assert shown["model"]["nodes"]["wet"] == {"parents": ["rain"]}
-    plan = shown | {"mechanism": {"kind": "laplace", "samples": 10, "epsilon": 1.0}, "n": 500}
+    plan = shown | {"mechanism": {"kind": "laplace", "samples": 10, "epsilon": 1.0}, "n": 60}
     planned = postern("plan", "-", "--json", stdin=json.dumps(plan))
     assert json.loads(planned.out)["cost"]["epsilon"] <= 1.0
     assert json.loads(postern("network", "-", stdin=BIF).out)["model"]["prior"] == {"strength": 1.0}
