@@ -40,32 +40,41 @@ SEARCHED_SHAPES_MAX = 4
 """Where pairs are too many, for one row a person: a search over all counts, a second or so for every different block."""
 
 
+VISITED, SEARCHED, RANGED = (
+    "exact: every pair of counts",
+    "certified: a search over all counts",
+    "certified: bounded range",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SharpenedCost:
-    """Without the slack of a sampler. `exact`: every pair of tables was visited."""
+    """Without the slack of a sampler. `method`: how its suprema over all counts were found."""
 
     cost: Cost
     kl_sup: float
-    exact: bool
+    method: str
 
 
 def sharpened_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
     rows = people * unit_rows
     figures = _ranged(model, people, unit_rows, gain)
-    exact = _visited(model, people, unit_rows) or _affordable(model, people, unit_rows)
-    if exact:
+    method = RANGED
+    if _visited(model, people, unit_rows) or _affordable(model, people, unit_rows):
+        method = VISITED
         terms = all_node_terms(
             model, rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain), CHARGED_ROWS_MAX
         )
         figures = np.minimum(figures, charged_figures(model, terms)[0])
     elif _searched(model, people, unit_rows):
+        method = SEARCHED
         told = grouped_shapes(model, rows, 1, 1.0)
         terms = all_node_terms(
             model, rows, 1, 1.0, lambda shape: searched_terms(shape, gain, bool(told) and (shape.full or shape in told))
         )
         figures = np.minimum(figures, joined_figures(model, terms, rows)[0])
     found = enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, 1.0), gain)
-    return _cost(lowered(figures, found), exact)
+    return _cost(lowered(figures, found), method)
 
 
 def sharpened_bound(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
@@ -74,15 +83,15 @@ def sharpened_bound(model: NetworkModel, people: int, unit_rows: int, gain: floa
     if _visited(model, people, unit_rows):
         terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain))
         figures = np.minimum(figures, largest_figures(model, terms)[0])
-    return _cost(figures, exact=False)
+    return _cost(figures, RANGED)
 
 
 def _ranged(model: NetworkModel, people: int, unit_rows: int, gain: float) -> Array:
     return range_figures(gain * largest_gap(model, people, unit_rows) * (1 + 1e-12))
 
 
-def _cost(figures: Array, exact: bool) -> SharpenedCost:
-    return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), exact)
+def _cost(figures: Array, method: str) -> SharpenedCost:
+    return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), method)
 
 
 def sharpened_pure_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> float | None:
