@@ -79,7 +79,7 @@ def test_no_pair_of_counts_exceeds_what_a_search_finds_for_all_of_them_or_for_th
         deep(2, 130, 0.3, 0.02, 0.5, 1.15, 1.5),
         deep(1, 150, 1.0, 0.05, 6.0, 1.2, 3.4),
         deep(2, 100, 5.0, 0.01, 3.0, 1.2, 2.0),
-        deep(1, 60, 50.0, 0.001, 1.0, 1.5, 5.5),
+        deep(1, 60, 50.0, 0.001, 1.0, 1.5, 6.0),
     ],
 )
 def test_networks_beyond_what_is_visited_are_charged_no_less_than_they_owe_and_far_less_than_their_range(
