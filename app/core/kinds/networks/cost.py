@@ -99,7 +99,7 @@ def record_cost(model: NetworkModel, people: int, unit_rows: int, temperature: f
         )
         exact_blocks = all(block.exact for block in known.values())
         terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__, CHARGED_ROWS_MAX)
-    figures, single, exact = _joined_figures(model, terms, rows)
+    figures, single, exact = joined_figures(model, terms, rows)
     figures = lowered(
         figures,
         enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, temperature)),
@@ -128,7 +128,7 @@ def record_brackets(model: NetworkModel, people: int, unit_rows: int, temperatur
     for side in (0, 1):
         known = terms_of_shapes(shapes, partial(_bracket, told, side))
         terms = all_node_terms(model, rows, unit_rows, temperature, known.__getitem__, CHARGED_ROWS_MAX)
-        sides.append(_cost(_joined_figures(model, terms, rows)[0]))
+        sides.append(_cost(joined_figures(model, terms, rows)[0]))
     return sides[0], sides[1]
 
 
@@ -136,7 +136,8 @@ def _bracket(told: Set[BlockShape], side: int, shape: BlockShape) -> BlockTerms:
     return bracketing_terms(shape, shape in told)[side]
 
 
-def _joined_figures(model: NetworkModel, terms: Sequence[Terms], rows: int) -> tuple[Array, Array, bool]:
+def joined_figures(model: NetworkModel, terms: Sequence[Terms], rows: int) -> tuple[Array, Array, bool]:
+    """As `charged_figures`, lowered by what two configurations that share all rows rule out."""
     figures, single, exact = charged_figures(model, terms)
     grouped = grouped_factors(model, terms, rows)
     if grouped is not None:

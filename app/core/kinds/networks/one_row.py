@@ -123,4 +123,6 @@ def _fitting(splits: Sequence[Split], pairs: Sequence[Array], root: bool, terms:
         whole = changed[0].max(axis=0)
         return NodeTerms(whole, whole, whole, swapped=swapped, inside=inside if len(splits) > 1 else None)
     moved = (np.maximum.accumulate(remove[0], axis=0) + np.maximum.accumulate(add[0], axis=0)[::-1]).max(axis=0)
-    return NodeTerms(np.minimum(terms.moved, moved), moved, changed[0].max(axis=0), remove[0], add[0])
+    return NodeTerms(
+        np.minimum(terms.moved, moved), moved, changed[0].max(axis=0), remove[0], add[0], groups=terms.groups
+    )

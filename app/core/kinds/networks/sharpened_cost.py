@@ -14,11 +14,12 @@ from app.core.grids.public_grid import GRID_POINTS_MIN
 from app.core.kinds.networks.blocks.block_cost import certified_terms
 from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid
 from app.core.kinds.networks.blocks.block_terms import CURVE, DISTANCE, KL, PURE, moves, range_figures
-from app.core.kinds.networks.blocks.sharpened import gap_terms, sharpened_pure, sharpened_terms
+from app.core.kinds.networks.blocks.sharpened import gap_terms, searched_terms, sharpened_pure, sharpened_terms
 from app.core.kinds.networks.blocks.visited import every_pair_is_visited
 from app.core.kinds.networks.cost import (
     all_node_terms,
     charged_figures,
+    joined_figures,
     largest_figures,
     lowered,
     terms_of_shapes,
@@ -26,7 +27,7 @@ from app.core.kinds.networks.cost import (
 from app.core.kinds.networks.enumerated import enumerated_figures
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import CHARGED_ROWS_MAX, UNIT_ROWS_PLACED_MAX
-from app.core.kinds.networks.shapes import DETAILED_SHAPES_MAX, block_shapes, node_shapes
+from app.core.kinds.networks.shapes import DETAILED_SHAPES_MAX, block_shapes, grouped_shapes, node_shapes
 from app.core.privacy.cost import Cost
 
 Array = NDArray[np.float64]
@@ -34,28 +35,46 @@ Array = NDArray[np.float64]
 WORK_MAX = 9_000_000
 """Pairs of tables times points, of all shapes together, up to which charges are of every pair: about a second."""
 ROWS_MAX = 150
+SEARCHED_ROWS_MAX = 2_000
+SEARCHED_SHAPES_MAX = 4
+"""Where pairs are too many, for one row a person: a search over all counts, a second or so for every different block."""
+
+
+VISITED, SEARCHED, RANGED = (
+    "exact: every pair of counts",
+    "certified: a search over all counts",
+    "certified: bounded range",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SharpenedCost:
-    """Without the slack of a sampler. `exact`: every pair of tables was visited."""
+    """Without the slack of a sampler. `method`: how its suprema over all counts were found."""
 
     cost: Cost
     kl_sup: float
-    exact: bool
+    method: str
 
 
 def sharpened_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
     rows = people * unit_rows
     figures = _ranged(model, people, unit_rows, gain)
-    exact = _visited(model, people, unit_rows) or _affordable(model, people, unit_rows)
-    if exact:
+    method = RANGED
+    if _visited(model, people, unit_rows) or _affordable(model, people, unit_rows):
+        method = VISITED
         terms = all_node_terms(
             model, rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain), CHARGED_ROWS_MAX
         )
         figures = np.minimum(figures, charged_figures(model, terms)[0])
+    elif _searched(model, people, unit_rows):
+        method = SEARCHED
+        told = grouped_shapes(model, rows, 1, 1.0)
+        terms = all_node_terms(
+            model, rows, 1, 1.0, lambda shape: searched_terms(shape, gain, bool(told) and (shape.full or shape in told))
+        )
+        figures = np.minimum(figures, joined_figures(model, terms, rows)[0])
     found = enumerated_figures(model, people, unit_rows, lambda i: node_shapes(model, i, rows, unit_rows, 1.0), gain)
-    return _cost(lowered(figures, found), exact)
+    return _cost(lowered(figures, found), method)
 
 
 def sharpened_bound(model: NetworkModel, people: int, unit_rows: int, gain: float) -> SharpenedCost:
@@ -64,15 +83,15 @@ def sharpened_bound(model: NetworkModel, people: int, unit_rows: int, gain: floa
     if _visited(model, people, unit_rows):
         terms = all_node_terms(model, people * unit_rows, unit_rows, 1.0, lambda shape: sharpened_terms(shape, gain))
         figures = np.minimum(figures, largest_figures(model, terms)[0])
-    return _cost(figures, exact=False)
+    return _cost(figures, RANGED)
 
 
 def _ranged(model: NetworkModel, people: int, unit_rows: int, gain: float) -> Array:
     return range_figures(gain * largest_gap(model, people, unit_rows) * (1 + 1e-12))
 
 
-def _cost(figures: Array, exact: bool) -> SharpenedCost:
-    return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), exact)
+def _cost(figures: Array, method: str) -> SharpenedCost:
+    return SharpenedCost(Cost(float(figures[PURE]), tuple(figures[CURVE].tolist())), float(figures[KL]), method)
 
 
 def sharpened_pure_cost(model: NetworkModel, people: int, unit_rows: int, gain: float) -> float | None:
@@ -122,6 +141,15 @@ def _affordable(model: NetworkModel, people: int, unit_rows: int) -> bool:
     return len(shapes) * places * GRID_POINTS_MIN <= WORK_MAX and (
         sum(block_grid(shape).size * (2 * (rows + 1) if shape.full and unit_rows == 1 else places) for shape in shapes)
         <= WORK_MAX
+    )
+
+
+def _searched(model: NetworkModel, people: int, unit_rows: int) -> bool:
+    """Whether counts are few enough for a search over all of them."""
+    return (
+        unit_rows == 1
+        and people <= SEARCHED_ROWS_MAX
+        and len(block_shapes(model, people, 1, 1.0)) <= SEARCHED_SHAPES_MAX
     )
 
 

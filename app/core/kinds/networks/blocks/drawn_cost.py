@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -30,8 +31,10 @@ from app.core.kinds.networks.blocks.block_terms import (
 )
 from app.core.kinds.networks.blocks.curvature import VarianceMap, plane_edges
 from app.core.kinds.networks.blocks.mixed_curve import drawn_brackets, drawn_suprema
+from app.core.kinds.networks.blocks.quick_figures import quick_figures
 from app.core.kinds.networks.blocks.visited import (
     drawn_figures,
+    every_charged_pair_is_visited,
     every_pair_is_visited,
     least_before,
     visited_terms,
@@ -53,14 +56,26 @@ _RELATIVE = 1e-9
 @lru_cache(maxsize=1024)
 def block_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
     """Every pair of tables as drawn where they are few, else what is certified for all counts, `grouped` by their total."""
-    if not every_pair_is_visited(shape):
+    if not every_charged_pair_is_visited(shape):
         return searched_terms(shape, grouped)
-    found = visited_terms(shape, drawn_figures)
+    few = every_pair_is_visited(shape)
+    found = visited_terms(shape, drawn_figures if few else quick_figures, mirror=not few)
     grid = block_grid(shape)
     reach = np.array([float(np.ptp(grid.change(d))) * (1 + _RELATIVE) for d in moves(shape.unit_rows)])
     for rows in (found.rows, found.by_total, found.by_pair):
         if rows is not None:
             rows[..., RANGE], rows[..., DISTANCE] = reach, np.tanh(reach / 4)
+    if found.by_pair is None or few:
+        return found
+    return replace(found, by_group=_by_groups(found.by_pair, total_groups(shape.rows)) if grouped else None)
+
+
+def _by_groups(by_pair: Array, ends: NDArray[np.int64]) -> Array:
+    """[group of totals, move, figure] from [s, f, move, figure]."""
+    s, f = np.indices(by_pair.shape[:2])
+    groups = np.minimum(np.searchsorted(ends, s + f), len(ends) - 1)
+    found = np.zeros((len(ends), *by_pair.shape[2:]))
+    np.maximum.at(found, groups, by_pair)
     return found
 
 
@@ -82,8 +97,8 @@ def searched_terms(shape: BlockShape, grouped: bool = False) -> BlockTerms:
 def bracketing_terms(shape: BlockShape, grouped: bool = False) -> tuple[BlockTerms, BlockTerms]:
     """(no less, no more) than `block_terms`, in a fraction of the time where it searches; for choosing, never charged."""
     grid = block_grid(shape)
-    if every_pair_is_visited(shape) or (shape.full and grid.size > FULL_POINTS_MAX):
-        return block_terms(shape), block_terms(shape)
+    if every_charged_pair_is_visited(shape) or (shape.full and grid.size > FULL_POINTS_MAX):
+        return block_terms(shape, grouped), block_terms(shape, grouped)
     asked, mirrored = up_to_mirror(shape, moves(shape.unit_rows))
     if shape.full:
         ends = _full_ceilings(grid, shape, asked), _full_examples(grid, shape, asked)

@@ -6,20 +6,38 @@ any n        log-weights of neighbours differ by g·(p_k(v) − p_k(v+d)) up to 
              neighbouring points where tables are log-concave: d/du p_k(v+ud) = p_k·(b_k − E b), and with u = Σ_{j<k} p_j a
              log-concave table has p_k·Σ_{j<k} (k−j)·p_j ≤ u·(u + p_k) ≤ 1 (the geometric one with the same p_k and u has its
              mass furthest out, crossing it once); so p_k·|b_k − E b| ≤ Δ, from one side or the other
+one row      a person, more counts: for every move a search over all of them (`sharpened_search.py`), which finds what tables
+             of many points owe: far less than their range
 few counts   every pair of tables as they are drawn, mixture included (`visited.py`); gains are set by fewer of them than charges,
              and stay as they are
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.blocks.block_cost import certified_terms, counts_before
+from app.core.kinds.networks.blocks.block_cost import certified_terms, counts_before, up_to_mirror
 from app.core.kinds.networks.blocks.block_grid import BlockGrid, BlockShape, block_grid
-from app.core.kinds.networks.blocks.block_terms import DISTANCE, BlockTerms, Direction, moves
+from app.core.kinds.networks.blocks.block_terms import (
+    ADD,
+    COLUMNS,
+    DIRECTIONS,
+    DISTANCE,
+    PURE,
+    RANGE,
+    REMOVE,
+    SWAP,
+    BlockTerms,
+    Direction,
+    moves,
+    range_figures,
+)
+from app.core.kinds.networks.blocks.drawn_cost import total_groups
 from app.core.kinds.networks.blocks.mixed_pure import largest_fall
 from app.core.kinds.networks.blocks.quick_figures import quick_figures
+from app.core.kinds.networks.blocks.sharpened_search import sharpened_suprema
 from app.core.kinds.networks.blocks.visited import (
     drawn_figures,
     every_pair_is_visited,
@@ -31,6 +49,7 @@ from app.core.kinds.networks.blocks.visited import (
 Array = NDArray[np.float64]
 
 _RELATIVE = 1e-9
+_DEAREST_FIRST = (*ADD, *SWAP, *REMOVE)
 
 
 @lru_cache(maxsize=256)
@@ -72,3 +91,30 @@ def sharpened_terms(shape: BlockShape, gain: float) -> BlockTerms:
     if every_pair_is_visited(shape):
         return visited_terms(shape, drawn_figures, gain)
     return visited_terms(shape, quick_figures, gain, mirror=True)
+
+
+@lru_cache(maxsize=64)
+def searched_terms(shape: BlockShape, gain: float, grouped: bool = False) -> BlockTerms:
+    """All columns, for one row a person and any counts; none above what the range bounds. `grouped` by totals, or by successes
+    in a block that every row falls in."""
+    grid, gaps = block_grid(shape), gap_terms(shape)
+    ends = total_groups(shape.rows) if grouped else None
+    asked, mirrored = (_DEAREST_FIRST, {}) if shape.full else up_to_mirror(shape, _DEAREST_FIRST)
+    found: dict[Direction, Array] = {}
+    for d in asked:
+        if shape.full and d not in SWAP:
+            found[d] = np.zeros((1, PURE + 1))
+            continue
+        known = range_figures(gain * float(gaps.of(d)[0]) * (1 + _RELATIVE))[: PURE + 1]
+        worth = np.max([np.zeros(PURE + 1), *(each.max(axis=0) for each in found.values())], axis=0)
+        found[d] = sharpened_suprema(grid, shape, d, gain, known, worth, ends)
+    rows = np.zeros((1 if ends is None else len(ends), len(DIRECTIONS), COLUMNS))
+    for i, d in enumerate(DIRECTIONS):
+        rows[:, i, : PURE + 1] = found[mirrored.get(d, d)]
+    rows[..., RANGE] = rows[..., PURE]
+    terms = BlockTerms(rows.max(axis=0), False, grid.size, every_row=shape.full)
+    if ends is None:
+        return terms
+    if shape.full:
+        return replace(terms, by_successes=rows[np.searchsorted(ends, np.arange(shape.rows + 1))])
+    return replace(terms, by_group=rows)

@@ -33,6 +33,7 @@ Figures = Callable[[Array, Array], Array]
 WORK_MAX = 150_000
 """Tables times points times moves up to which every pair is visited; with very few rows twenty times that."""
 ROWS_MAX = 60
+CHARGED_WORK_MAX = 1_200_000
 _FEW_ROWS = 12
 _LARGE = 30.0
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-11
@@ -48,6 +49,19 @@ def every_pair_is_visited(shape: BlockShape) -> bool:
         return False
     grid = block_grid(shape)
     return tried * grid.size <= allowed and fits_in_doubles(grid, rows)
+
+
+@lru_cache(maxsize=1024)
+def every_charged_pair_is_visited(shape: BlockShape) -> bool:
+    """For charges, which unlike gains are worked out once, of some more rows: no slower than a search over all counts. Tables are
+    mixed with the uniform one, so that weights too small for doubles make no difference."""
+    if every_pair_is_visited(shape):
+        return True
+    rows = shape.rows
+    tried = (rows + 1) * (rows + 2) // 2 * len(moves(1))
+    if shape.full or shape.unit_rows > 1 or rows > ROWS_MAX or tried * GRID_POINTS_MIN > CHARGED_WORK_MAX:
+        return False
+    return tried * block_grid(shape).size <= CHARGED_WORK_MAX
 
 
 def visited_terms(

@@ -8,7 +8,8 @@ On a continuum the papers' density score has no sensitivity; on the public grids
                 g times the change of p_k, up to a constant: a range of g·Γ_b, Γ_b the largest rise of a point plus the largest
                 fall. With Γ the largest sum of Γ_b over the blocks one person touches, g = ε/Γ gives pure ε and
                 D_α ≤ min(ε, α·ε²/8). Where counts are few every pair of tables is visited instead, g is the largest whose pure
-                cost so found is at most ε, and the curve is that of the tables (`blocks/sharpened.py`).
+                cost so found is at most ε, and the curve is that of the tables (`blocks/sharpened.py`). With g set, what is
+                charged comes from more pairs than that, or from a search over all counts (`sharpened_cost.py`).
 
 Law 1, of releases drawn before, took g = ε/(2·Δ), Δ the largest sum of the blocks' total variation distances, k times that for k
 rows a person. It is still drawn from where a release says so, and charged in the same way as law 2 at its own gain.
@@ -92,7 +93,7 @@ class NetworkMap(MapFields):
             found = sharpened(model, people, unit_rows, self.gain(model, people, unit_rows))
             once = with_slack(found.cost, touched, error)
             kl = kl_with_slack(found.kl_sup, touched, error)
-            method = "exact: every pair of counts" if found.exact else "certified: bounded range"
+            method = found.method
         return ReleaseCost(
             per_sample=ZERO_COST,
             once=once,
