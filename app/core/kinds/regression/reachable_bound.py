@@ -7,9 +7,10 @@ up²), else κ = κ₀.
 
 1. **Middle.** At c = 0 the law is even, so E w = Mc, M = ∫₀¹ Cov_{θc}dθ, and ‖E w‖ ≤ |c|σ², |c| ≤ t + s(|1−u|q + up), σ² the
    largest variance of a coordinate: that of e^{−κt²/2} on |t| ≤ R (`segment_variance.py`, localized). Where κ₀ > 0 also M ≤ Λ⁻¹
-   (Brascamp and Lieb), Λ ≥ κ₀ + ZᵀZ, c = Zᵀy + svy'z' with Z the rows of positive weight, t' = t + s·max(u, 1) together:
-   eᵀMZᵀy ≤ ‖Λ^{−½}e‖·‖Λ^{−½}Zᵀy‖ ≤ t'/√(κ₀(κ₀+t')), on a line max_{x≤t'} √(t'x)/(κ₀+x), and svq/κ₀ for the rest. Or, on a line,
-   max_{x≤t} √(tx)/(κ+x) for the others and s(|1−u|q + up)/κ for the two rows.
+   (Brascamp and Lieb), Λ ≥ κ₀ + ZᵀZ, c = Zᵀy + svy'z' with Z the rows of positive weight, t' = t + s·max(u, 1) together. With N
+   = M^{½}, v = NZᵀy = |v|·e and θ = κ₀eᵀMe ≤ 1: |v|² ≤ t'·eᵀNZᵀZNe ≤ t'(1−θ), since NΛN ≤ 1, and |v|² ≤ t'²θ/κ₀, so ‖MZᵀy‖ =
+   |v|·‖Ne‖ ≤ √(θ/κ₀)·min(√(t'(1−θ)), t'√(θ/κ₀)) ≤ max_{x≤t'} √(t'x)/(κ₀+x) (the way in which rows pull is the one they narrow),
+   and svq/κ₀ for the rest. Or, on a line, max_{x≤t} √(tx)/(κ+x) for the others and s(|1−u|q + up)/κ for the two rows.
 2. **Variance.** Var_u b ≤ C·E‖∇b‖² with C = 1/κ (Brascamp and Lieb) or 4R²/π² (Payne and Weinberger; κ ≥ 0). ∇b = s(Aw − a), A =
    z'z'ᵀ − zzᵀ, a = y'z' − yz, so E‖∇b‖² ≤ s²[(‖A‖r + ‖a‖)² + σ²‖A‖²_F] for ‖E w‖ ≤ r. With x the cosine of the rows: ‖a‖² ≤ p² +
    q² + 2pqx; ‖A‖²_F = p⁴ + q⁴ − 2p²q²x² and d = √((p²+q²)² − 4p²q²x²), A's eigenvalues being (q² − p² ± d)/2, fall with x and
@@ -72,8 +73,7 @@ def reachable_bounds(
     """Upper bounds of D_α (KL at order 1) where all rows together have strength `total` = nτ/σ², targets of size 1."""
     rows = _Rows(strength, max(total, strength), prior, radius, dimension, several)
     spread = float(_spread(rows, np.array([prior]), np.array([0.0]))[0])
-    pull = _line_pull if dimension == 1 else _pull
-    r = min(float(pull(np.array(rows.total), np.array(prior))), rows.total * spread) * ROUNDING
+    r = min(farthest_mean(rows.total, prior), rows.total * spread) * ROUNDING
     cap = strength * loss_range(radius, dimension)
     if r >= radius:
         return (cap,) * len(orders)
@@ -93,11 +93,12 @@ def _places(strength: float, prior: float, most: float) -> Array:
     return np.append(nodes[nodes < most], most) if most > 0 else np.zeros(1)
 
 
+def farthest_mean(weight: float, curvature: float) -> float:
+    """How far rows of that strength together can pull the mean, max_{x≤t} √(tx)/(κ+x)."""
+    return float(_pull(np.array(weight), np.array(curvature)))
+
+
 def _pull(weight: Array, curvature: Array) -> Array:
-    return np.asarray(weight / np.sqrt(curvature * (curvature + weight)))
-
-
-def _line_pull(weight: Array, curvature: Array) -> Array:
     x = np.minimum(weight, curvature)
     return np.asarray(np.sqrt(weight * x) / (curvature + x))
 
@@ -150,12 +151,12 @@ def _middle(rows: _Rows, u: Array, longest: Ends, curvatures: tuple[Array, Array
     s, low, high, rest = rows.strength, u[:-1], u[1:], rows.total - rows.strength
     (p, q), (plain, kappa) = longest, curvatures
     own = s * (np.where(high <= 1, 1 - low, high - 1) * q + high * p)
-    safe, pull = np.maximum(plain, 1e-12 * rows.prior), _line_pull if rows.dimension == 1 else _pull
-    pulled = pull(rest + s * np.maximum(high, 1), safe) + s * np.maximum(high - 1, 0) * q / safe
+    safe = np.maximum(plain, 1e-12 * rows.prior)
+    pulled = _pull(rest + s * np.maximum(high, 1), safe) + s * np.maximum(high - 1, 0) * q / safe
     r = np.minimum((rest + own) * spread, np.where(plain > 0, pulled, np.inf))
     if rows.dimension == 1:
         safe = np.maximum(kappa, 1e-12 * rows.prior)
-        pulled = _line_pull(np.full_like(high, rest), safe) + own / safe
+        pulled = _pull(np.full_like(high, rest), safe) + own / safe
         r = np.minimum(r, np.where(kappa > 0, pulled, np.inf))
     return np.asarray(np.minimum(r, rows.radius) * ROUNDING)
 
