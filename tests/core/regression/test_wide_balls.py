@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi
 
+from app.core.kinds.regression.coordinate_law import coordinate_moments
 from app.core.kinds.regression.cost import regression_divergences
-from app.core.kinds.regression.reachable_bound import farthest_mean
+from app.core.kinds.regression.reachable_bound import _Rows, _squares, farthest_mean
 from app.core.kinds.regression.wide_ball_bound import _inside, wide_ball_bounds
-from tests.core.regression.exact_divergence import Setting, divergence_of_few
+from tests.core.regression.exact_divergence import Setting, ball_points, divergence_of_few
 from tests.core.regression.test_few_people import random_rows
 from tests.deep import deep
 
@@ -104,3 +105,24 @@ def test_charges_in_balls_much_wider_than_few_peoples_posteriors_are_near_the_wo
     dimension, strength, prior, radius, order, rows = case
     exact = divergence_of_few(Setting(dimension, strength, prior, radius), order, np.array(WORST[case]))
     assert 1 <= regression_divergences((order,), strength, rows, 1, prior, radius, dimension)[0] / exact <= 1.1
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_variance_of_the_change_under_the_prior_is_what_its_moments_say(dimension: int) -> None:
+    """‖a‖²σ² + ¼Var wᵀAw for rows at an angle, integrated; the bound of a box around them is not below."""
+    points, logs = ball_points(1.7, dimension)
+    weight = np.exp(logs - 0.8 / 2 * (points**2).sum(axis=1))
+    weight /= weight.sum()
+    p, q, cosine = 0.9, 0.7, 0.4
+    z, other = np.zeros(dimension), np.zeros(dimension)
+    z[0], other[:2] = p, (-q * cosine, q * np.sqrt(1 - cosine**2))
+    b = ((1 - points @ other) ** 2 - (1 - points @ z) ** 2) / 2
+    exact = float(weight @ (b - weight @ b) ** 2)
+    second, fourth = coordinate_moments(0.8 * 1.7**2, dimension)
+    linear = (p**2 + q**2 + 2 * p * q * cosine) * second * 1.7**2
+    own = (p**4 + q**4 - 2 * (p * q * cosine) ** 2) * (fourth - second**2)
+    mixed = 2 * (p * q) ** 2 * (1 - cosine**2) * (second**2 - fourth / 3)
+    assert linear + 1.7**4 / 4 * (own + mixed) == pytest.approx(exact, rel=1e-6)
+    ends = (np.array([[p]]), np.array([[p]])), (np.array([[q]]), np.array([[q]]))
+    rows = _Rows(1.0, 1.0, 0.8, 1.7, dimension, False)
+    assert float(_squares(rows, *ends, np.zeros((1, 1)), np.ones((1, 1)))[2][0, 0]) >= exact

@@ -16,9 +16,10 @@ a, b with x = |a|², x' = |b|² ≤ s/λ and χ = a·b, and leave residuals ρ, 
     E = [(1−βx')x + αχ²]/(1+x),   E' = [(1+αx)x' − βχ²]/(1+x').
 
 A quadratic form in (ρ, ρ') = (y − m, y' − m'), at least 0: its root is at most its root at (1, ∓1) and at (m, m') = (a·v,
-b·v)/√s, v = M^{½}μ. There it is at most |v|²/s times the largest eigenvalue of E·aaᵀ − χ(abᵀ+baᵀ) + E'·bbᵀ, and with v̂ᵀM⁻¹v̂ =
-θ/λ one has |v|² ≤ t(1−θ) and |m|, |m'| ≤ |v|√(θ/λ), since M − λ ≥ ZᵀZ for v = M^{−½}Zᵀy: so |v|² ≤ t²/(λ+t) and |m|, |m'| ≤ r
-at t.
+b·v)/√s, v = M^{½}μ = M^{−½}Zᵀy. There it is at most |v|²/s ≤ t²/(λ+t)/s times the trace of E·aaᵀ − χ(abᵀ+baᵀ) + E'·bbᵀ. And
+with g = M^{−½}a, for which gᵀMg = x and gᵀM²g ≤ s, (a·v)² = (gᵀZᵀy)² ≤ t·gᵀZᵀZg = t(x − λ|g|²) ≤ tx(1 − λx/s), |g|² being at
+least x²/s: rows that pull far leave less width. So |m|² ≤ (t/s)·x(1 − λx/s), the same of m' and x', and −2mm' ≤ |v|²/s·(√(xx')
+− χ) for χ ≥ 0.
 
 **On a line**, with x the curvature of the other rows, L = λ + x, k = L + sp², k' = L + sq² and k_α = αk − βk' > 0,
 
@@ -42,7 +43,7 @@ Array = NDArray[np.float64]
 LEAST = 1.05
 """The order that stands for those below."""
 FIRST = 6
-BOXES_MAX = 6_000
+BOXES_MAX = 24_000
 TOLERANCE = 1.03
 WORTH = 0.95
 ROUNDING = 1 + 1e-9
@@ -106,7 +107,8 @@ def _first_boxes() -> Array:
 
 
 def _halved(boxes: Array) -> Array:
-    each, axis = np.arange(len(boxes)), (boxes[:, :, 1] - boxes[:, :, 0]).argmax(axis=1)
+    """Each box across its longest side; the second moves the bound most."""
+    each, axis = np.arange(len(boxes)), ((boxes[:, :, 1] - boxes[:, :, 0]) * (1, 2, 0.6)).argmax(axis=1)
     low, high = boxes.copy(), boxes.copy()
     low[each, axis, 1] = high[each, axis, 0] = boxes[each, axis].mean(axis=1)
     return np.concatenate([low, high])
@@ -133,10 +135,18 @@ def _space(boxes: Array, alpha: Array, s: float, t: float, prior: float) -> Arra
     second = y1 / (1 + y1) * (1 + x1 * (alpha - beta * c0**2))
     whole = np.maximum(first + second + 2 * np.sqrt(high), 0)
     trace = first * x1 + second * y1 - 2 * low
-    mean = farthest_mean(t, prior)
-    shifted = np.minimum(trace * t**2 / (prior + t) / s, whole * mean**2)
-    square = s * alpha / (2 * det) * (np.sqrt(whole) + np.sqrt(np.maximum(shifted, 0))) ** 2
-    return np.where(positive, logs + square, math.inf)
+    one, two = (t / prior * _largest_share(low_side, high_side) for low_side, high_side in ((p0, p1), (q0, q1)))
+    square = t**2 / (prior + t) / s  # |v|²/s
+    crossed = np.sqrt(high) * np.minimum(2 * np.sqrt(one * two), square * (np.sqrt(x1 * y1) - np.sqrt(low)))
+    shifted = np.minimum(trace * square, first * one + second * two + crossed)
+    apart = s * alpha / (2 * det) * (np.sqrt(whole) + np.sqrt(np.maximum(shifted, 0))) ** 2
+    return np.where(positive, logs + apart, math.inf)
+
+
+def _largest_share(low: Array, high: Array) -> Array:
+    """Of θ(1−θ), θ between two squares."""
+    theta = np.clip(0.5, low**2, high**2)
+    return np.asarray(theta * (1 - theta))
 
 
 def _line(boxes: Array, alpha: Array, s: float, t: float, prior: float) -> Array:
