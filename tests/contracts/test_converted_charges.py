@@ -5,13 +5,14 @@ for conversion is missed for some posteriors; that no other reading of the same 
 losses which fits all of it. The worst found by searches, which are deep, are pinned and stand in docs/privacy.md.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkLaplace, NetworkMap
+from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkLaplace, NetworkMap
 from app.core.kinds.one_parameter.mechanisms import Gaussian, Laplace
 from app.core.noise.discrete_laplace import noise_scale
 from app.core.privacy.drawn_cost import drawn_cost
@@ -31,7 +32,8 @@ from tests.contracts.privacy_loss import exact_epsilon, loss_of
 from tests.contracts.test_network_charges import ARROW
 from tests.contracts.test_network_charges import Setting as NetworkSetting
 from tests.core.families.family_cases import build
-from tests.core.networks.test_record_costs import model_of
+from tests.core.networks.noise_oracle import cell_counts, character_sums, persons, shifts
+from tests.core.networks.test_record_costs import model_of, plain_network
 from tests.core.regression.exact_divergence import Setting as BallSetting
 from tests.deep import deep
 
@@ -102,7 +104,7 @@ def test_draws_of_networks_are_converted_as_near_their_exact_loss_as_written_dow
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.0])
 def test_noise_is_converted_within_the_limit(epsilon: float) -> None:
-    """Discrete Laplace on a sum and on the cells of a network by its pure cost or its curve, Gaussian noise by its own law."""
+    """Discrete Laplace on a sum, cells or characters by its pure cost or its curve, Gaussian noise by its own law."""
     model = build("poisson")
     steps = model.statistic.steps
     laplace = laplace_loss(steps, noise_scale(steps, chargeable(epsilon)))
@@ -111,9 +113,12 @@ def test_noise_is_converted_within_the_limit(epsilon: float) -> None:
     (scale,), (factor,) = gaussian.scales(model, 1)
     told = noise_figures(gaussian.cost(model, 20, 1).total, [gaussian_loss(steps * factor / scale)])
     check(told, 1.001, (1.001, 1.001, 1.001))
-    network, cells = model_of((2, 2), ARROW, 1.0, "tree", 0.05), NetworkLaplace(10, epsilon)
-    moved = [laplace_loss(1, cells.scale(network, 1))] * 4
-    check(noise_figures(cells.cost(network, 20, 1).total, moved), 1.001, (1.01, LIMIT, LIMIT))
+    network, plain = model_of((2, 2), ARROW, 1.0, "tree", 0.05), plain_network((2, 2), ARROW, "tree")
+    for mechanism, read in ((NetworkLaplace(10, epsilon), cell_counts), (NetworkFourier(10, epsilon), character_sums)):
+        told_apart = itertools.combinations([read(plain, rows) for rows in persons(plain, 1)], 2)
+        farthest = max((shifts(one, other) for one, other in told_apart), key=sum)
+        moved = [laplace_loss(shift, mechanism.scale(network, 1)) for shift in farthest]
+        check(noise_figures(mechanism.cost(network, 20, 1).total, moved), 1.02, (1.01, LIMIT, LIMIT))
 
 
 @pytest.mark.parametrize(
