@@ -43,7 +43,9 @@ Array = NDArray[np.float64]
 LEAST = 1.05
 """The order that stands for those below."""
 FIRST = 6
-BOXES_MAX = 24_000
+LINE_BOXES_MAX, SPACE_BOXES_MAX = 6_000, 24_000
+LINE_SIDES, SPACE_SIDES = (1.0, 1.0, 1.0), (1.0, 2.0, 0.6)
+"""How much a side of a box counts when it is halved across its longest: in space the second moves the bound most."""
 TOLERANCE = 1.03
 WORTH = 0.95
 ROUNDING = 1 + 1e-9
@@ -67,13 +69,13 @@ def wide_ball_bounds(
     problem = (strength, max(total - strength, 0.0), prior)
     shape = _line if dimension == 1 else _space
     top, highest = np.full(len(orders), math.inf), np.zeros(len(orders))
-    active, boxes, left = np.flatnonzero(room > 0), _first_boxes(), BOXES_MAX
-    if not len(active):
-        return tuple(top.tolist())
+    finite = (alpha - 1) * strength < prior  # else powers of the rows p = 0, q = 1 have no integral
+    active, boxes, first = np.flatnonzero((room > 0) & finite), _first_boxes(), True
+    left, sides = (LINE_BOXES_MAX, LINE_SIDES) if dimension == 1 else (SPACE_BOXES_MAX, SPACE_SIDES)
     found = np.zeros(len(orders))
     while len(active):
         centres = boxes.mean(axis=2, keepdims=True).repeat(2, axis=2)
-        if left == BOXES_MAX:
+        if first:
             centres = np.concatenate([centres, np.repeat(boxes[:, :, 1:], 2, axis=2)])
         highest[active] = np.maximum(highest[active], shape(centres, alpha[active], *problem).max(axis=0))
         active = active[highest[active] < room[active]]
@@ -85,7 +87,7 @@ def wide_ball_bounds(
         found[active] = np.maximum(found[active], np.where(wide, 0.0, upper).max(axis=0, initial=0.0))
         done = active[~wide.any(axis=0)]
         top[done] = np.minimum(found[done] + cut[done], found[done] / share[done]) * ROUNDING
-        boxes, active = _halved(boxes[wide.any(axis=1)]), active[wide.any(axis=0)]
+        boxes, active, first = _halved(boxes[wide.any(axis=1)], sides), active[wide.any(axis=0)], False
     return tuple(top.tolist())
 
 
@@ -106,9 +108,8 @@ def _first_boxes() -> Array:
     return np.stack([ends[places], ends[places + 1]], axis=2)
 
 
-def _halved(boxes: Array) -> Array:
-    """Each box across its longest side; the second moves the bound most."""
-    each, axis = np.arange(len(boxes)), ((boxes[:, :, 1] - boxes[:, :, 0]) * (1, 2, 0.6)).argmax(axis=1)
+def _halved(boxes: Array, sides: tuple[float, float, float]) -> Array:
+    each, axis = np.arange(len(boxes)), ((boxes[:, :, 1] - boxes[:, :, 0]) * sides).argmax(axis=1)
     low, high = boxes.copy(), boxes.copy()
     low[each, axis, 1] = high[each, axis, 0] = boxes[each, axis].mean(axis=1)
     return np.concatenate([low, high])
