@@ -11,7 +11,7 @@ from app.core.kinds.regression.cost import regression_divergences
 from app.core.kinds.regression.few_people_mean import ball_bound, line_bound
 from app.core.kinds.regression.needle_bound import largest_needle_variances
 from app.core.kinds.regression.one_row_bound import one_row_bounds
-from app.core.kinds.regression.reachable_bound import _middle, _pull, _Rows, _spread, reachable_bounds
+from app.core.kinds.regression.reachable_bound import _middle, _Rows, _spread, farthest_mean, reachable_bounds
 from tests.core.regression.exact_divergence import (
     Row,
     Setting,
@@ -152,7 +152,7 @@ def test_middle_of_a_posterior_is_within_its_bound() -> None:
         density = log_posterior(points, logs, Setting(2, strength, prior, radius), random_rows(rng, 2, rows))
         weight = np.exp(density - density.max())
         middle = weight @ points / weight.sum()
-        assert float(np.linalg.norm(middle)) <= min(found, float(_pull(np.array(setting.total), np.array(prior))))
+        assert float(np.linalg.norm(middle)) <= min(found, farthest_mean(setting.total, prior))
 
 
 @pytest.mark.parametrize("dimension", [1, 2])

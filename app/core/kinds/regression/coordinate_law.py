@@ -43,3 +43,11 @@ def coordinate_variance(prior: float, dimension: int) -> float:
         return 1 / prior
     t, mass = coordinate_law(prior, dimension)
     return float(mass @ t**2) * (1 + 1e-6)
+
+
+def coordinate_moments(prior: float, dimension: int) -> tuple[float, float]:
+    """E t² and E t⁴, those of a normal law where the ball is wide."""
+    if prior > NARROW:
+        return 1 / prior, 3 / prior**2
+    t, mass = coordinate_law(prior, dimension)
+    return float(mass @ t**2), float(mass @ t**4)
