@@ -9,7 +9,7 @@ from app.core.grids.public_grid import PublicGrid
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.privacy import ORDERS
 from app.core.privacy.curvature import Ceiling, curvature_ceiling
-from app.core.privacy.kernel import _POWERS, _Hats, _suprema, kernel_supremum
+from app.core.privacy.kernel import _POWERS, Hats, _suprema, kernel_supremum
 from tests.core.families.family_cases import build, priors_of, with_steps
 from tests.deep import deep
 
@@ -59,7 +59,7 @@ def test_a_hat_over_lines_is_the_integral_of_the_lines() -> None:
     generator = np.random.default_rng(8)
     nodes = np.cumsum(generator.uniform(0.5, 3.0, 60))
     left, right = generator.uniform(0.1, 1.0, (2, 59))
-    hats = _Hats(Ceiling(nodes, left, right))
+    hats = Hats(Ceiling(nodes, left, right))
     for t, power, step in ((60.0, 2.0, 1.7), (70.0, 8.0, 5.0), (50.5, 1.25, 0.01), (66.0, 1.0, 9.0)):
         back = (power - 1) * step
         u = t - back + (back + step) * (np.arange(400_000) + 0.5) / 400_000
@@ -78,7 +78,7 @@ def test_the_search_finds_the_worst_place_of_ragged_ceilings() -> None:
         nodes = np.concatenate([[-4e6], np.sort(generator.choice(np.arange(-300, 700), 80, replace=False)), [1e3]])
         left, right = generator.exponential(size=(2, 81)) ** 3
         found = _suprema(Ceiling(nodes, left, right), (0.0, 497.0), 3.0)
-        hats, t = _Hats(Ceiling(nodes, left, right)), np.arange(498.0)
+        hats, t = Hats(Ceiling(nodes, left, right)), np.arange(498.0)
         every = [hats.at(t, np.full(498, power), np.full(498, 3.0)).max() for power in _POWERS]
         assert (found >= np.array(every) * (1 - 1e-12)).all()
         assert (found <= np.array(every) * 1.001).all()

@@ -12,9 +12,11 @@ import numpy as np
 
 from app.core.grids.public_grid import ExponentialModel, directions
 from app.core.privacy.cost import ORDERS, Cost
+from app.core.privacy.kernel import kernel_ceiling
 from app.core.privacy.mixed_orders import convex_envelope
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, grid_rounding, posterior_draw_cost, with_slack
+from app.core.privacy.sums.drawn_sums import drawn_sums
 from app.core.privacy.visited import FLAT, every_pair, lost
 
 _RELATIVE_MARGIN = 1e-9
@@ -36,9 +38,25 @@ def drawn_cost(model: ExponentialModel, people: int, unit_rows: int, temperature
     visited = _visited(model, people, unit_rows, temperature)
     draw = posterior_draw_cost(model, people, unit_rows, temperature)
     if visited is None:
-        return DrawnCost(draw.drawn, draw.kl_sup, draw.method, draw.grid_points)
+        cost = draw.drawn
+        if unit_rows == 1:
+            cost = _by_sums(model, people, temperature, cost)
+        return DrawnCost(cost, draw.kl_sup, draw.method, draw.grid_points)
     cost = smaller(visited.cost, draw.drawn)
     return DrawnCost(cost, min(visited.kl_sup, draw.kl_sup), visited.method, visited.grid_points)
+
+
+def _by_sums(model: ExponentialModel, people: int, temperature: float, known: Cost) -> Cost:
+    """One row a person: `sums/drawn_sums.py`, no worse than what is `known`."""
+    (low, high), grid = model.statistic_range, model.grid(people, temperature)
+    ceiling = kernel_ceiling(grid, (low, high), people) if low == 0 else None
+    if ceiling is None:
+        return known
+    orders, error = np.array(ORDERS), lost(grid, Neighbours(high, people, 1))
+    found = drawn_sums(grid, people, high, ceiling, (orders - 1) * np.array(known.curve), known.pure)
+    pure = (found.pure + error) * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, [(high, 0)])
+    curve = (found.powers * (1 + _RELATIVE_MARGIN) + 2 * orders * error) / (orders - 1)
+    return smaller(with_slack(pure, curve), known)
 
 
 def smaller(first: Cost, second: Cost) -> Cost:

@@ -66,7 +66,7 @@ def supremum_under(ceiling: Ceiling, statistic_range: tuple[int, int], rows: int
 
 def _suprema(ceiling: Ceiling, ends: tuple[float, float], step: float) -> Array:
     """sup G over whole numbers t in `ends` for KL and every order: branch and bound, all orders side by side."""
-    hats = _Hats(ceiling)
+    hats = Hats(ceiling)
     count = len(_POWERS)
     cuts = np.unique(np.floor(np.linspace(ends[0], ends[1] + 1, _FIRST_INTERVALS + 1)))
     which = np.repeat(np.arange(count), len(cuts) - 1)
@@ -88,7 +88,7 @@ def _suprema(ceiling: Ceiling, ends: tuple[float, float], step: float) -> Array:
         starts, stops = np.concatenate([starts[open_], middle + 1]), np.concatenate([middle, stops[open_]])
 
 
-class _Hats:
+class Hats:
     """Integrals of S under rising and falling lines, from running sums, and largest values of S."""
 
     def __init__(self, ceiling: Ceiling) -> None:

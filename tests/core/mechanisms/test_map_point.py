@@ -116,7 +116,7 @@ def test_the_charge_is_for_one_point_once() -> None:
     assert cost.total == cost.prefix(1) == cost.once
     assert cost.total.pure <= 0.7
     by_probability = MapPoint(0.7, "probability")
-    assert 0.7 - 1e-9 <= by_probability.cost(build("bernoulli"), 10**5, 1).total.pure <= 0.7
+    assert 0.7 - 1e-9 <= by_probability.cost(build("bernoulli"), 10**6, 1).total.pure <= 0.7
     assert by_probability.cost(build("bernoulli"), 400, 1).total.pure <= 0.7 * 0.7  # every sum is visited
 
 

@@ -2,7 +2,7 @@
 
 log_density   one draw of the posterior at a power, with its own curve and pure cost
 probability   D_α ≤ min(ε, α·ε²/8); where few datasets are possible, every pair of the tables drawn from (`every_pair.py`), and
-              with one row a person every sum of more (`map_pairs.py`)
+              with one row a person every sum of more (`map_pairs.py`), or cells of them (`map_sums.py`)
 """
 
 from functools import lru_cache, partial
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from app.core.grids.integer_table import UNIFORM_SHARE
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.map_pairs import scored_supremum
+from app.core.kinds.one_parameter.map_sums import scored_sums
 from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
 from app.core.privacy.drawn_cost import drawn_cost, smaller
+from app.core.privacy.kernel import kernel_ceiling
 from app.core.privacy.mixed_orders import convex_envelope
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.posterior_cost import WEIGHT_ERROR
@@ -46,6 +48,10 @@ def scored_cost(model: Model, people: int, unit_rows: int, epsilon: float, gain:
         visited = _visited(model, people, unit_rows, gain)
     if visited is not None:
         cost, method = smaller(visited, cost), "exact: every neighbouring pair"
+    elif unit_rows == 1:
+        found = _by_cells(model, people, gain, epsilon)
+        if found is not None:
+            cost, method = smaller(found, cost), "certified: cells of sums"
     kl = min(cost.curve[0], epsilon, epsilon**2 / 8)
     return _release(cost, kl, epsilon, method, _grid_points(model, people * unit_rows))
 
@@ -56,6 +62,18 @@ def _every_sum(model: Model, people: int, gain: float) -> Cost | None:
     low, high = model.statistic_range
     found = scored_supremum(model.grid(people, 1.0), people, high, gain) if low == 0 else None
     return None if found is None else _with_errors(*found, gain)
+
+
+@lru_cache(maxsize=512)
+def _by_cells(model: Model, people: int, gain: float, epsilon: float) -> Cost | None:
+    """One row a person, any number of sums: `map_sums.py`."""
+    (low, high), grid = model.statistic_range, model.grid(people, 1.0)
+    ceiling = kernel_ceiling(grid, (low, high), people) if low == 0 else None
+    found = None if ceiling is None else scored_sums(grid, people, high, gain, ceiling, epsilon)
+    if found is None:
+        return None
+    doubles = gain * lost(grid, Neighbours(high, people, 1)) + 2.0**-50 * (grid.size + 64)
+    return _with_errors(found.pure, found.curve, gain, doubles + found.error)
 
 
 @lru_cache(maxsize=512)
