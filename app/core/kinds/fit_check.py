@@ -26,7 +26,7 @@ from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, ReleaseCost, chargeable
 from app.core.specs import Spec
 from app.core.statistics.histograms import ExactHistogram, HistogramRequest
-from app.errors import InvalidCheck
+from app.errors import InvalidCheck, InvalidMechanism
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -61,6 +61,8 @@ class FitCheck:
             raise InvalidCheck("check.epsilon", f"a number from {EPSILON_MIN:g} to {EPSILON_MAX:g}")
         if self.delta is not None and not DELTA_MIN <= self.delta <= DELTA_MAX:
             raise InvalidCheck("check.delta", f"a number from {DELTA_MIN:g} to {DELTA_MAX:g}, or null")
+        if self.delta is not None:
+            self._rho()
 
     def as_json(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon, "delta": self.delta}
@@ -87,7 +89,11 @@ class FitCheck:
     def _rho(self) -> float:
         if self.delta is None:
             raise ValueError("Laplace noise has no ρ of its own")
-        return discrete_gaussian.release_rho(self.epsilon, self.delta)
+        try:
+            return discrete_gaussian.release_rho(self.epsilon, self.delta)
+        except InvalidMechanism:
+            pass
+        raise InvalidCheck("check.epsilon", "more, or a larger delta: no amount of noise reaches this pair")
 
     def _sd(self, unit_rows: int) -> float:
         return discrete_gaussian.noise_scale(float(np.sqrt(2.0)) * unit_rows * discrete_gaussian.ROUNDING, self._rho())
@@ -183,7 +189,7 @@ class KindCheck:
     """(model, people, rows a person may own, check, what was measured, seed of public names)."""
     noticed: Callable[[Any, int, int, FitCheck], float | None]
     """The smallest ratio of variances that would be noticed four times out of five, before any data; from public numbers."""
-    records: Callable[[Any, int], int]
-    """(model, rows a person may own) → how many records of one person sum and histogram together tell apart."""
+    records: Callable[[Any, int], int | None]
+    """(model, rows a person may own) → how many records of one person sum and histogram together tell apart; None: too many."""
     unchecked: Callable[[Any, int], str | None]
     """(model, rows a person may own) → what a check that was passed still takes for granted."""

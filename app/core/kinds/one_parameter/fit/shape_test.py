@@ -31,6 +31,7 @@ SIMULATED = 1_999
 TESTS = 2.5
 """Two of them, and a quarter more: the law of a discrepancy is only nearly the same at every θ."""
 WIDER_BY = 0.05
+LEAST_VARIANCE = 0.25
 _PLACES = 33
 _COARSE = 257
 _FAR = 18.0
@@ -57,7 +58,8 @@ class Histograms:
 
     @property
     def noise_variance(self) -> float:
-        return self.check.sd(self.unit_rows) ** 2
+        """At least a quarter, that of a rounded count: bins without rows would weigh without end under hardly any noise."""
+        return max(self.check.sd(self.unit_rows) ** 2, LEAST_VARIANCE)
 
     def simulated(self, generator: np.random.Generator, shares: Array) -> Array:
         """Noisy counts of rows with these shares, a histogram for each row of `shares`."""

@@ -33,6 +33,7 @@ from app.core.kinds.one_parameter.fit.wider_law import model_shares
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+_BITS_MAX = 1_000
 _METHOD = (
     "posterior predictive: {simulated} histograms of data of the model, with the same noise, at parameters the noisy counts "
     "allow; two discrepancies, the variance and the χ² distance, {tests:g} times the smaller tail"
@@ -168,9 +169,12 @@ def _advice(model: NaturalModel, ratio: Ratio, varies: bool) -> str:
     )
 
 
-def records(model: NaturalModel, unit_rows: int) -> int:
-    """Every multiset of at most so many points of the lattice, but the empty one."""
-    return math.comb(model.statistic.steps + 1 + unit_rows, unit_rows) - 1
+def records(model: NaturalModel, unit_rows: int) -> int | None:
+    """Every multiset of at most so many points of the lattice, but the empty one; None: too many to write down."""
+    values = model.statistic.steps + 1
+    if unit_rows * math.log2(values + unit_rows) > _BITS_MAX:
+        return None
+    return math.comb(values + unit_rows, unit_rows) - 1
 
 
 def unchecked(model: NaturalModel, unit_rows: int) -> str | None:
