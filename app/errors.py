@@ -8,6 +8,8 @@ PosternError
 │   ├── InvalidRows              invalid_rows (steward only: line and column)
 │   ├── InvalidModel             invalid_model
 │   ├── InvalidMechanism         invalid_mechanism
+│   ├── InvalidCheck             invalid_check
+│   ├── CheckNotOffered          check_not_offered (for this kind of model, or column)
 │   ├── AccuracyUnreachable      accuracy_unreachable (facts say what could be reached)
 │   ├── InvalidQuery             invalid_query
 │   ├── InvalidExpression        invalid_expression (with a position)
@@ -26,6 +28,7 @@ PosternError
 │   ├── ReleaseNotReady          release_not_ready
 │   ├── ReleaseWithdrawn         release_withdrawn
 │   ├── CalibratedUnavailable    calibrated_unavailable (ask of the samples instead)
+│   ├── CheckNotBought           check_not_bought (the release was made without)
 │   └── BudgetExhausted          budget_exhausted
 ├── RateLimited                  rate_limited (retry later)
 ├── Unavailable                  unavailable (retry later), too_busy
@@ -112,6 +115,16 @@ class InvalidModel(InvalidInput):
 
 class InvalidMechanism(InvalidInput):
     code = "invalid_mechanism"
+
+
+class InvalidCheck(InvalidInput):
+    code = "invalid_check"
+
+
+class CheckNotOffered(InvalidInput):
+    """There is no check of fit for models like this one."""
+
+    code = "check_not_offered"
 
 
 class AccuracyUnreachable(InvalidInput):
@@ -213,6 +226,12 @@ class CalibratedUnavailable(Conflict):
     """The calibrated view was asked for by name and this release has none; `detail` says why."""
 
     code = "calibrated_unavailable"
+
+
+class CheckNotBought(Conflict):
+    """A release's check of fit was asked for, and none was paid for with it."""
+
+    code = "check_not_bought"
 
 
 class BudgetExhausted(Conflict):

@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from app.core.specs import PROBLEMS_MAX, field_problems, place
 from app.errors import (
     FieldProblem,
+    InvalidCheck,
     InvalidInput,
     InvalidMechanism,
     InvalidModel,
@@ -36,6 +37,7 @@ _ON_LOOP_BYTES_MAX = 16_384
 _TOO_LARGE = INTEGER_MAX + 1
 
 _REFUSALS: dict[str, type[InvalidInput]] = {
+    "check": InvalidCheck,
     "columns": InvalidSchema,
     "mechanism": InvalidMechanism,
     "model": InvalidModel,

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from app.cli import doctor, keys, ledger, network, operations, plan, query, release, samples, serve, worker
+from app.cli import check, doctor, keys, ledger, network, operations, plan, query, release, samples, serve, worker
 from app.cli.wiring import Wiring
 from app.errors import InvalidInput, PosternError
 
@@ -24,6 +24,7 @@ app.command("network")(network.network)
 app.command("release")(release.release)
 app.command("query")(query.query)
 app.command("samples")(samples.samples)
+app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("openapi")(operations.openapi)
 app.add_typer(keys.app, name="keys")

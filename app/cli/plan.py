@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli.check import CheckDelta, CheckEpsilon, check_spec
 from app.cli.json_files import print_json, read_json_file
 from app.cli.session import with_runtime
 from app.errors import InvalidInput
@@ -32,6 +33,8 @@ def plan(
     epsilon: Annotated[float | None, typer.Option(help="What may be spent, by all models together.")] = None,
     delta: Annotated[float | None, typer.Option(help="The δ at which ε is counted.")] = None,
     n: Annotated[int | None, typer.Option("--n", help="The public number of people.")] = None,
+    check_epsilon: CheckEpsilon = None,
+    check_delta: CheckDelta = None,
     machine: Annotated[bool, typer.Option("--json", help="Print the service's own JSON.")] = False,
 ) -> None:
     """Show what a release would cost and how accurate it would be. Reads no data and charges nothing."""
@@ -39,6 +42,9 @@ def plan(
     spec = _body([read_json_file(file) for file in files], goal, epsilon, delta)
     if n is not None:
         spec["n"] = n
+    spec |= check_spec(check_epsilon, check_delta)
+    if "models" in spec and "check" in spec:
+        raise InvalidInput("--check-epsilon", "nothing for several models: check them one by one")
     _check(spec)
 
     async def work(runtime: Runtime) -> Json:

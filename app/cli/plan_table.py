@@ -26,12 +26,32 @@ def plan_table(plan: Json) -> str:
         for each in plan["alternatives"]
     ]
     lines = [_headline(plan, target), "", *_table((headings, own, *others)), ""]
-    lines += _notes(("why", plan["advice"]), *_accuracy_notes(plan, precision))
+    lines += _notes(("why", plan["advice"]), *_accuracy_notes(plan, precision), *_check_notes(plan["check"]))
     if plan["vacuous"]:
         lines += _notes(
             ("beware", "ε is above the configured ceiling: such a release promises little and needs `force`")
         )
-    return "\n".join([*lines, *_send([{"model": plan["model"], "mechanism": plan["mechanism"]}])])
+    return "\n".join([*lines, *_send([_body(plan)])])
+
+
+def _body(plan: Json) -> Json:
+    body = {"model": plan["model"], "mechanism": plan["mechanism"]}
+    if plan["check"] is None:
+        return body
+    return body | {"check": {name: plan["check"][name] for name in ("epsilon", "delta")}}
+
+
+def _check_notes(check: Json | None) -> list[tuple[str, str]]:
+    if check is None:
+        return []
+    ratio, share = check["noticed"]["ratio"], _percent(check["noticed"]["share"])
+    seen = (
+        "notices nothing up to a variance 30 ×"
+        if ratio is None
+        else f"notices a variance {ratio:.2g} × in {share} of cases,"
+    )
+    costs = f"{check['bins']} noisy counts for ε = {_figure(check['cost']['epsilon'])} by itself, included above"
+    return [("check", f"{seen} what the model says: {costs}")]
 
 
 def shared_table(plan: Json) -> str:

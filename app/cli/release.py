@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli.check import CheckDelta, CheckEpsilon, check_spec
 from app.cli.json_files import print_json, read_json_file
 from app.cli.remote import as_sent, remote_client
 
@@ -14,13 +15,15 @@ def release(
     idempotency_key: Annotated[
         str | None, typer.Option(help="Repeat with the same key and nothing is charged twice.")
     ] = None,
+    check_epsilon: CheckEpsilon = None,
+    check_delta: CheckDelta = None,
     wait_s: Annotated[float, typer.Option(min=0, help="Wait up to this long for it to be published.")] = 0,
 ) -> None:
     """Request a release (POSTERN_URL, POSTERN_KEY of a steward) and print it."""
     from postern.client import WaitedTooLong
     from postern.client.calls import readers, stewards
 
-    body = read_json_file(file)
+    body = read_json_file(file) | check_spec(check_epsilon, check_delta)
     with remote_client() as client:
         facts = client.send(stewards.request_release(dataset, body, idempotency_key))
         if wait_s > 0:

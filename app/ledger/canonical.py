@@ -22,18 +22,21 @@ def release_event(
     held: int = 0,
     columns: Mapping[str, Any] | None = None,
     law: int = 1,
+    check: Mapping[str, Any] | None = None,
 ) -> str:
     """What happened, apart from what it costs: enough public facts to recompute the charge later.
 
     `samples` is the length of the prefix afterwards and `held` before: a charge is the difference of two rounded
     prefix charges, which `samples − held` alone would miss by a unit. `columns` is the dataset's public schema, of
     which the columns the model names are kept; an access leaves it out, its release's reservation has it. `law` is the
-    version of the mechanisms that draws; lines from before there were two do not name it.
+    version of the mechanisms that draws; lines from before there were two do not name it. `check` is that of fit,
+    where one was paid for.
     """
     schema = {} if columns is None else {"columns": columns_named(model, columns)}
     return canonical_json(
         schema
         | ({} if law == 1 else {"law": law})
+        | ({} if check is None else {"check": check})
         | {
             "held": held,
             "mechanism": mechanism,

@@ -23,18 +23,20 @@ UNITS, RELATIVE = 2, 10**11
 def cost_by_law(columns: Mapping[str, Any], event: Mapping[str, Any]) -> "ReleaseCost | str":
     """The cost, or why it cannot be computed; remembered. Raises KeyError or TypeError for an event that is none."""
     facts = [columns, event["model"], event["mechanism"], event["n"], event["unit_rows"], event.get("law", 1)]
-    return _computed(canonical_json(facts))
+    return _computed(canonical_json([*facts, event.get("check")]))
 
 
 @lru_cache(maxsize=1024)
 def _computed(facts: str) -> "ReleaseCost | str":
-    from app.core.kinds import drawn_by, parse_mechanism, parse_model
+    from app.core.kinds import drawn_by, parse_check, parse_mechanism, parse_model
+    from app.core.kinds.fit_check import with_check
     from app.core.schema import parse_columns
 
-    columns, described, mechanism, people, unit_rows, law = json.loads(facts)
+    columns, described, mechanism, people, unit_rows, law, check = json.loads(facts)
     try:
         model = parse_model(described, parse_columns(columns))
-        return drawn_by(law, parse_mechanism(mechanism, model)).cost(model, people, unit_rows)
+        cost = drawn_by(law, parse_mechanism(mechanism, model)).cost(model, people, unit_rows)
+        return with_check(cost, parse_check(check, model), unit_rows)
     except PosternError as refusal:
         return f"this version refuses the event ({refusal.code})"
 

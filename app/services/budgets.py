@@ -65,6 +65,11 @@ def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> C
     )
 
 
+def once_view(cost: Cost, delta: float) -> dict[str, Any]:
+    """A part of a release that is charged once, by itself."""
+    return {"epsilon": cost.epsilon(delta), "delta": delta, "pure_epsilon": finite(cost.pure)}
+
+
 def added_cost(cost: ReleaseCost, held: int, samples: int) -> Cost:
     if samples <= held:
         return ZERO_COST

@@ -89,6 +89,7 @@ class ReleaseView:
     views: list[str]
     created_us: int
     published_us: int | None
+    check: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import CountsRequest, MomentsRequest, RowRequest, StatisticRequest
+from app.core.statistics import CountsRequest, HistogramRequest, MomentsRequest, RowRequest, StatisticRequest
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
 from app.sources.engine import Connection, EngineError, Limits, open_engine
 from app.sources.formats import Format
+from app.sources.histogram_statistics import BinCounts
 from app.sources.kept_rows import kept_scan
 from app.sources.moment_statistics import ProductMoments
 from app.sources.row_choice import counted_rows
@@ -53,6 +54,7 @@ class RowStatistic(Protocol):
 STATISTICS: dict[type[RowRequest[Any]], RowStatistic] = {
     StatisticRequest: LatticeSum(),
     CountsRequest: LevelCounts(),
+    HistogramRequest: BinCounts(),
     MomentsRequest: ProductMoments(),
 }
 

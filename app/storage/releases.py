@@ -18,12 +18,13 @@ from app.storage.paging import Page, newest_first, page_of
 from app.storage.tables import accesses, releases
 
 NOBODY = "given back"
+_JSON = ("model", "mechanism", "cost", "fit_check")
 _DONE: dict[str, Any] = {"stage": "done", "lease_token": None, "lease_until_us": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """`model`, `mechanism` and `cost` are JSON from public numbers; `reason` says why one was withdrawn.
+    """`model`, `mechanism`, `cost` and `fit_check` are JSON from public numbers; `reason` says why one was withdrawn.
 
     `started_us` and `duration_us`, from which its public moments follow, are there once its rows were about to be read.
     """
@@ -48,12 +49,13 @@ class Release:
     published_us: int | None = None
     started_us: int | None = None
     duration_us: int | None = None
+    fit_check: Mapping[str, Any] | None = None
 
 
 async def insert_release(connection: AsyncConnection, release: Release) -> None:
     values = {name: getattr(release, name) for name in Release.__dataclass_fields__}
-    for name in ("model", "mechanism", "cost"):
-        values[name] = canonical_json(values[name])
+    for name in _JSON:
+        values[name] = None if values[name] is None else canonical_json(values[name])
     await connection.execute(insert(releases).values(values))
 
 
@@ -193,6 +195,6 @@ async def _change(connection: AsyncConnection, release_id: str, token: str, **va
 
 def _record(row: Row[Any]) -> Release:
     values = dict(row._mapping)
-    for name in ("model", "mechanism", "cost"):
-        values[name] = json.loads(values[name])
+    for name in _JSON:
+        values[name] = None if values[name] is None else json.loads(values[name])
     return Release(**values)

@@ -1,6 +1,7 @@
 """Drawn samples, written once: float64, little-endian, one sample after another.
 
 Beside them, where samples are free, the noisy statistic they come from: int64, little-endian. It was paid for with them.
+So was the noisy histogram of a check of fit, kept in the same way.
 """
 
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import insert, select
+from sqlalchemy import Select, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.storage.tables import sample_sets
@@ -38,7 +39,10 @@ def record_of(release_id: str, values: NDArray[np.float64]) -> SampleSetRecord:
 
 
 async def insert_samples(
-    connection: AsyncConnection, record: SampleSetRecord, measured: NDArray[np.int64] | None = None
+    connection: AsyncConnection,
+    record: SampleSetRecord,
+    measured: NDArray[np.int64] | None = None,
+    checked: NDArray[np.int64] | None = None,
 ) -> None:
     """A second set for the same release is an integrity error, whoever tries."""
     values: dict[str, Any] = {
@@ -46,13 +50,14 @@ async def insert_samples(
         "samples": record.samples,
         "parameters": record.parameters,
         "body": record.body,
-        "measured": None if measured is None else np.ascontiguousarray(measured, _WHOLE).tobytes(),
+        "measured": _bytes(measured),
+        "checked": _bytes(checked),
     }
     await connection.execute(insert(sample_sets).values(values))
 
 
 async def get_samples(connection: AsyncConnection, release_id: str) -> SampleSetRecord | None:
-    columns = [column for column in sample_sets.c if column is not sample_sets.c.measured]
+    columns = [sample_sets.c[name] for name in ("release_id", "samples", "parameters", "body")]
     statement = select(*columns).where(sample_sets.c.release_id == release_id)
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
@@ -62,9 +67,21 @@ async def get_samples(connection: AsyncConnection, release_id: str) -> SampleSet
 
 async def get_measured(connection: AsyncConnection, release_id: str) -> NDArray[np.int64] | None:
     """The noisy statistic of a release whose samples are free; None of drawn ones, and where it was not yet kept."""
-    statement = select(sample_sets.c.measured).where(sample_sets.c.release_id == release_id)
+    return await _whole(connection, select(sample_sets.c.measured).where(sample_sets.c.release_id == release_id))
+
+
+async def get_checked(connection: AsyncConnection, release_id: str) -> NDArray[np.int64] | None:
+    """The noisy histogram of a check of fit; None where none was paid for."""
+    return await _whole(connection, select(sample_sets.c.checked).where(sample_sets.c.release_id == release_id))
+
+
+async def _whole(connection: AsyncConnection, statement: Select[tuple[Any]]) -> NDArray[np.int64] | None:
     found = (await connection.execute(statement)).scalar_one_or_none()
     return None if found is None else np.frombuffer(bytes(found), dtype=_WHOLE)
+
+
+def _bytes(values: NDArray[np.int64] | None) -> bytes | None:
+    return None if values is None else np.ascontiguousarray(values, _WHOLE).tobytes()
 
 
 async def has_measured(connection: AsyncConnection, release_id: str) -> bool:

@@ -242,6 +242,7 @@ releases = Table(
     Column("published_us", BigInteger),
     Column("started_us", BigInteger),
     Column("duration_us", BigInteger),
+    Column("fit_check", Text),
     CheckConstraint("n > 0 AND unit_rows > 0", name="sizes_positive"),
     CheckConstraint("attempts >= 0 AND data_version >= 0", name="counts_not_negative"),
     CheckConstraint("(lease_token IS NULL) = (lease_until_us IS NULL)", name="lease_whole"),
@@ -268,6 +269,7 @@ sample_sets = Table(
     Column("parameters", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("measured", LargeBinary),
+    Column("checked", LargeBinary),
     CheckConstraint("samples > 0 AND parameters > 0", name="shape_positive"),
     CheckConstraint("length(body) = 8 * samples * parameters", name="body_fits_shape"),
 )

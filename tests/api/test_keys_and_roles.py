@@ -29,6 +29,7 @@ PERMITTED = {
     ("POST", "/releases/rel_x/access"): {"ada"},
     ("POST", "/releases/rel_x/query"): {"steward", "ada", "wall"},
     ("POST", "/releases/rel_x/queries"): {"steward", "ada", "wall"},
+    ("GET", "/releases/rel_x/check"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/summary"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/density?parameter=theta"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/samples"): {"steward", "ada", "wall"},

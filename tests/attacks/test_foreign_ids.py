@@ -28,6 +28,7 @@ CALLS = [
         for role in ("steward", "analyst", "dashboard")
         for end, body in (("query", json.loads(QUESTION)), ("queries", {"queries": [json.loads(QUESTION)]}))
     ),
+    *((role, "GET", "/v1/releases/{release}/check", None) for role in ("steward", "analyst", "dashboard")),
     ("analyst", "POST", "/v1/releases/{release}/access", {"samples": 1}),
 ]
 

@@ -46,6 +46,7 @@ FORGERIES: dict[str, Forgery] = {
     "a cost that does not parse": with_value("cost", "{}"),
     "the law of an earlier version": rewritten("cost", '"law":2', '"law":1'),
     "another schema": wider_schema,
+    "a check nobody paid for": with_value("fit_check", '{"delta":null,"epsilon":0.5}'),
 }
 
 

@@ -80,6 +80,7 @@ def recipes(dataset_id: str) -> Recipes:
         ("GET", "/v1/releases"): [{}, {"params": {"dataset": dataset_id, "limit": 1}}],
         ("GET", "/v1/releases/{release_id}"): nothing,
         ("GET", "/v1/releases/{release_id}/card"): nothing,
+        ("GET", "/v1/releases/{release_id}/check"): nothing,
         ("GET", "/v1/releases/{release_id}/summary"): [
             {}, {"params": {"level": 0.5}}, {"params": {"parameter": "x"}}, {"params": {"view": "calibrated"}},
         ],

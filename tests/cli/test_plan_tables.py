@@ -51,3 +51,12 @@ def test_options_that_contradict_each_other_are_refused_in_a_sentence(postern: P
         assert ran.code == 1
         assert word in ran.err
     assert "n: expected" in postern("plan", "-", "--sd", "0.1", stdin=json.dumps({"model": CURED["model"]})).err
+
+
+def test_a_check_of_fit_is_a_note_and_part_of_what_to_send(postern: Postern):
+    body = VISITS | {"mechanism": {"kind": "laplace", "samples": 10, "epsilon": 0.5}}
+    ran = postern("plan", "-", "--check-epsilon", "0.1", stdin=json.dumps(body))
+    assert ran.code == 0, ran.err
+    assert any(line.startswith("check") and "notices a variance 1." in line for line in ran.out.splitlines())
+    assert json.loads(ran.out.splitlines()[-1])["check"] == {"epsilon": 0.1, "delta": None}
+    assert postern("plan", "-", "--check-delta", "1e-6", stdin=json.dumps(body)).code == 1

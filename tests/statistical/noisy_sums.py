@@ -93,6 +93,11 @@ def prior_draws(source: Source, model: Model, count: int) -> Array:
 
 def lattice_sums(model: Model, column: Mapping[str, Any], rows: Array) -> Whole:
     """Σ over rows (the first axis) of T, clipped and rounded row by row, in lattice steps."""
+    sums: Whole = lattice_steps(model, column, rows).sum(axis=0)
+    return sums
+
+
+def lattice_steps(model: Model, column: Mapping[str, Any], rows: Array) -> Whole:
     x = rows if column["type"] == "binary" else rows.clip(column["lower"], column["upper"])
     request = model.statistic
     transforms: dict[str, Callable[[Array], Array]] = {
@@ -103,8 +108,7 @@ def lattice_sums(model: Model, column: Mapping[str, Any], rows: Array) -> Whole:
         "log_ratio": lambda x: np.log(x / request.anchor),
     }
     steps = np.floor((transforms[request.transform](x) - request.lower) / request.step + 0.5)
-    sums: Whole = steps.clip(0, request.steps).astype(np.int64).sum(axis=0)
-    return sums
+    return np.asarray(steps.clip(0, request.steps).astype(np.int64))
 
 
 def noisy_likelihoods(model: Model, theta: Array, people: int, noisy: Whole, scale: float) -> Array:

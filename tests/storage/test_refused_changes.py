@@ -59,6 +59,19 @@ async def test_the_database_refuses(database: Database, name: str) -> None:
     assert (await verify_all(database)).fault is None
 
 
+@pytest.mark.parametrize("fit_check", [None, {"epsilon": 0.1, "delta": None}])
+async def test_a_check_of_fit_is_neither_added_nor_taken_away_once_it_was_charged_for(
+    database: Database, fit_check: dict[str, float | None] | None
+) -> None:
+    await populate(database)
+    async with database.write() as connection:
+        await add_release(connection, "rel_1", fit_check=fit_check)
+    changed = "NULL" if fit_check else "'{}'"
+    with pytest.raises(IntegrityError):
+        async with database.write() as connection:
+            await connection.execute(text(f"UPDATE releases SET fit_check = {changed}"))
+
+
 async def test_a_second_sample_set_for_a_release_is_refused(database: Database) -> None:
     await furnish(database)
     with pytest.raises(IntegrityError):

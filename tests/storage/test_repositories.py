@@ -26,7 +26,7 @@ from app.storage.installation import bump_epoch, get_epoch
 from app.storage.keys import ApiKey, get_key, insert_key, list_keys, revoke_key, touch_keys
 from app.storage.principals import Principal, get_principal, insert_principal, page_principals
 from app.storage.releases import get_release
-from app.storage.sample_sets import get_samples, has_samples, insert_samples, record_of
+from app.storage.sample_sets import get_checked, get_measured, get_samples, has_samples, insert_samples, record_of
 from tests.storage.populated import NOW_US, add_account, add_dataset, add_principal, add_release, populate
 
 KEY = hashlib.sha256(b"key").digest()
@@ -149,6 +149,22 @@ async def test_samples_come_back_bit_for_bit_and_cannot_be_changed_in_memory(dat
     assert "body" not in repr(record)
     with pytest.raises(ValueError, match="read-only"):
         record.values[0, 0] = 1.0
+
+
+async def test_what_was_measured_and_checked_comes_back_as_it_was_kept(database: Database) -> None:
+    await populate(database)
+    measured, checked = np.array([-(2**62), 5]), np.array([3, 0, -7, 2**40])
+    async with database.write() as connection:
+        await add_release(connection, "rel_1", fit_check={"epsilon": 0.1, "delta": None})
+        await add_release(connection, "rel_2")
+        await insert_samples(connection, record_of("rel_1", np.ones((1, 1))), measured, checked)
+        await insert_samples(connection, record_of("rel_2", np.ones((1, 1))))
+    async with database.read() as connection:
+        kept = await get_measured(connection, "rel_1"), await get_checked(connection, "rel_1")
+        assert [None if each is None else each.tolist() for each in kept] == [measured.tolist(), checked.tolist()]
+        assert await get_checked(connection, "rel_2") is None
+        found = await get_release(connection, "rel_1"), await get_release(connection, "rel_2")
+    assert [None if each is None else each.fit_check for each in found] == [{"epsilon": 0.1, "delta": None}, None]
 
 
 async def test_a_release_comes_back_as_written(database: Database) -> None:

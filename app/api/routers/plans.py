@@ -25,6 +25,7 @@ router = APIRouter(prefix="/v1", tags=["plans"])
         JSON,
         ("invalid_model", "invalid_mechanism", "invalid_schema", "accuracy_unreachable", "vacuous_guarantee"),
         ("numerical_failure", "too_busy", "forbidden", "not_found", "data_missing", "budget_exhausted"),
+        ("invalid_check", "check_not_offered"),
         body=(PlanBody, SharedPlanBody),
         answers=(Plan, SharedPlan),
     ),

@@ -1,4 +1,4 @@
-"""Tables, curves and draws of a release: read without asking a question, cached, compressed, with receipts."""
+"""Tables, curves, draws and the check of fit of a release: read without asking a question, cached, compressed, with receipts."""
 
 from typing import Annotated, Any
 
@@ -12,9 +12,10 @@ from app.api.downloads import Download
 from app.api.negotiation import MEDIA_TYPES, chosen_format
 from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
 from app.api.responses import page_headers
+from app.api.schemas.checks import Check
 from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
 from app.core.decisions import SAMPLES, View
-from app.services.reading import build_export, describe_export, read_density, read_summary, right_to
+from app.services.reading import build_export, describe_export, read_check, read_density, read_summary, right_to
 from app.services.reading.exports import FORMATS
 from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
 from app.services.reading.read_density import BINS_MAX, Kind
@@ -105,6 +106,26 @@ async def get_summary(
         view=view,
     )
     return ready_response(request, table.ready, page_headers(request, Page([], table.next_cursor)))
+
+
+@router.get(
+    "/releases/{release_id}/check",
+    response_model=Check,
+    **operation(
+        "read_check",
+        "Read the check of fit",
+        ROLE,
+        THING,
+        ("access_required", "check_not_bought", "release_not_ready", "release_withdrawn", "too_busy"),
+        headers=_HEADERS,
+        extra=UNCHANGED,
+    ),
+)
+async def get_check(request: Request, release_id: ReleaseId, if_none_match: IfNoneMatch = None) -> Response:
+    """Whether rows look like the model's: a noisy histogram that was paid for with the release, and the verdict on it."""
+    return ready_response(
+        request, await read_check(runtime_of(request), reader=await read_reader(request), release_id=release_id)
+    )
 
 
 @router.get(

@@ -10,7 +10,8 @@ from app.api.schemas.accounts import BudgetBody
 from app.api.schemas.models import LAPLACE_MECHANISM, MODEL, Mechanism, Model
 from app.api.schemas.shapes import Amount, Answer, Count, Delta
 from app.core.kinds.accuracy_goal import LEVEL_DEFAULT
-from app.core.specs import OneOf, Spec
+from app.core.kinds.fit_check import CheckSpec
+from app.core.specs import Maybe, OneOf, Spec
 
 HALF_WIDTH: JsonDict = {"half_width": 0.02, "level": 0.9}
 PRECISION: JsonDict = {
@@ -94,3 +95,4 @@ class PlannedRelease(Answer):
 
     model: Model
     mechanism: Mechanism
+    check: Maybe[CheckSpec] = Field(default=None, description="The check of fit, if one was asked for.")

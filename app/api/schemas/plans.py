@@ -6,9 +6,11 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import COST, Cost
+from app.api.schemas.checks import CHECK_BODY, PlanCheck
 from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, Mechanism, Model, PlanMechanismBody
 from app.api.schemas.plan_accuracy import HALF_WIDTH, PlannedRelease, PlanPrecision, PlanTargetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, ParameterRange
+from app.core.kinds.fit_check import CheckSpec
 from app.core.schema import ROWS_PER_PERSON_MAX, ColumnName, Columns
 from app.core.specs import Spec
 
@@ -46,6 +48,7 @@ PLAN: JsonDict = {
     "bounds": [],
     "alternatives": [{"mechanism": LAPLACE_MECHANISM, "epsilon": 6.56, "accuracy": _ACCURACY}],
     "advice": "laplace: an expected error 1.01 times smaller than baps; noise on one sum costs less accuracy than …",
+    "check": None,
     "target": None,
     "precision": None,
     "release": None,
@@ -66,6 +69,7 @@ PLAN_BODIES: list[Any] = [
         "mechanism": {"kind": "auto"},
         "n": 10_000,
         "target": _TARGET,
+        "check": CHECK_BODY,
     },
     {"model": MODEL, "n": 3000, "target": HALF_WIDTH},
 ]
@@ -101,6 +105,7 @@ class PlanBody(Spec):
         "Without it the samples, if they are left out.",
     )
     privacy_unit: PlanUnitBody | None = Field(default=None, description="null: one row a person.")
+    check: CheckSpec | None = Field(default=None, description="A check of fit, on top of everything else; null: none.")
 
 
 class PlanCost(Cost):
@@ -229,6 +234,9 @@ class Plan(Answer):
         description="Other mechanisms at the same cost, where there are any; for a target by accuracy, at the same accuracy."
     )
     advice: str | None = Field(description="Which of these is the most accurate, and why; null without others.")
+    check: PlanCheck | None = Field(
+        default=None, description="The check of fit, if one was asked for: `cost` includes it."
+    )
     target: PlanTarget | None = Field(default=None, description="Present if one was asked for.")
     precision: PlanPrecision | None = Field(
         default=None, description="Of a target by accuracy: what answers will show."

@@ -6,9 +6,11 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
+from app.api.schemas.checks import CHECK_BODY
 from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mechanism, MechanismBody, Model
 from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange, Time
 from app.core.decisions import View
+from app.core.kinds.fit_check import CheckSpec
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.specs import Spec
 
@@ -23,6 +25,7 @@ RELEASE: JsonDict = {
     "n": 1000,
     "samples": 100,
     "views": ["samples", "calibrated"],
+    "check": None,
     "created_at": "2026-03-01T09:30:00.000000Z",
     "published_at": "2026-03-01T09:30:01.000000Z",
 }
@@ -31,12 +34,19 @@ RELEASE: JsonDict = {
 class ReleaseBody(Spec):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"model": MODEL, "mechanism": MECHANISM}, {"model": COUNTS, "mechanism": AUTO_MECHANISM}]
+            "examples": [
+                {"model": MODEL, "mechanism": MECHANISM},
+                {"model": COUNTS, "mechanism": AUTO_MECHANISM, "check": CHECK_BODY},
+            ]
         }
     )
 
     model: Model = Field(description="What is fitted: a family with its columns, prior and public range.")
     mechanism: MechanismBody = Field(description="How samples are drawn.")
+    check: CheckSpec | None = Field(
+        default=None,
+        description="A check of fit, charged together with the release and read by all its readers; null: none.",
+    )
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 
@@ -53,6 +63,9 @@ class Release(Answer):
     n: Count
     samples: Count
     views: list[View] = Field(description="What questions and readings may ask for as `view`.")
+    check: CheckSpec | None = Field(
+        default=None, description="The check of fit that was paid for; its verdict is at `/check`."
+    )
     created_at: Time = Field(validation_alias="created_us")
     published_at: Time | None = Field(validation_alias="published_us")
 

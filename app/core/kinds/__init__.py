@@ -5,10 +5,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
+from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
 from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
@@ -17,8 +19,8 @@ from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, d
 from app.core.kinds.regression import REGRESSION
 from app.core.parameters import Parameter
 from app.core.schema import Column
-from app.core.specs import Spec, read_one_of
-from app.errors import InvalidModel
+from app.core.specs import Spec, read_one_of, read_spec
+from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
@@ -79,6 +81,26 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
     return kind_of(model).parse_mechanism(spec)
 
 
+_CHECK: TypeAdapter[CheckSpec] = TypeAdapter(CheckSpec)
+
+
+def parse_check(spec: Mapping[str, Any] | None, model: ReleaseModel) -> FitCheck | None:
+    """A check of fit of this model; None where none is asked for. Raises InvalidCheck, CheckNotOffered."""
+    if spec is None:
+        return None
+    read = read_spec(_CHECK, spec, "check", InvalidCheck)
+    check_of(model).request(model)
+    return FitCheck(read.epsilon, read.delta)
+
+
+def check_of(model: ReleaseModel) -> KindCheck:
+    """Raises CheckNotOffered."""
+    kind = kind_of(model)
+    if kind.check is None:
+        raise CheckNotOffered("check", f"nothing: there is no check of fit for {kind.name} models")
+    return kind.check
+
+
 def compile_question(
     body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
@@ -98,10 +120,12 @@ __all__ = [
     "CURRENT_LAW",
     "ESTIMANDS",
     "KINDS",
+    "FitCheck",
     "Kind",
     "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
+    "check_of",
     "compile_question",
     "drawn_by",
     "drawn_once",
@@ -109,6 +133,7 @@ __all__ = [
     "kind_with",
     "mechanism_specs",
     "model_specs",
+    "parse_check",
     "parse_mechanism",
     "parse_model",
     "refuse_wide_budget",

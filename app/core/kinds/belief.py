@@ -26,6 +26,8 @@ class Drawn:
 
     samples: NDArray[np.float64] = field(repr=False)
     measured: Whole | None = field(default=None, repr=False)
+    checked: Whole | None = field(default=None, repr=False)
+    """The noisy histogram of a check of fit, where one was paid for."""
 
 
 @dataclass(frozen=True, slots=True)

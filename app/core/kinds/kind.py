@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.estimands import SHARED_ESTIMANDS, Askable, EstimandKind
+from app.core.kinds.fit_check import KindCheck
 from app.core.kinds.plan_figures import Planner
 from app.core.kinds.protocols import Family, MechanismKind, ReleaseMechanism, ReleaseModel
 from app.core.specs import Spec, read_one_of
@@ -39,6 +40,8 @@ class Kind:
     planner: Planner
     estimands: Mapping[str, EstimandKind[Any]]
     card: CardWords
+    check: KindCheck | None = None
+    """Of fit; None where none is offered."""
 
     def parse_mechanism(self, spec: Mapping[str, Any]) -> ReleaseMechanism:
         """Raises InvalidMechanism."""

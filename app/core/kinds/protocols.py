@@ -104,12 +104,13 @@ def drawn_once(
     unit_rows: int,
     statistic: Any,
     random_bytes: Callable[[int], bytes],
+    checked: Whole | None = None,
 ) -> Drawn:
     """What a release consists of. What was measured is kept with it: it was paid for, and beliefs rest on it."""
     if isinstance(mechanism, MeasuringMechanism):
         measured = mechanism.measure(model, people, unit_rows, statistic)
-        return Drawn(mechanism.infer(model, people, unit_rows, measured, random_bytes), measured)
-    return Drawn(mechanism.draw(model, people, unit_rows, statistic, random_bytes))
+        return Drawn(mechanism.infer(model, people, unit_rows, measured, random_bytes), measured, checked)
+    return Drawn(mechanism.draw(model, people, unit_rows, statistic, random_bytes), checked=checked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@
 import math
 
 
-def samples_to_distinguish(kl_sup: float, error: float) -> float:
+def samples_to_distinguish(kl_sup: float, error: float, kl_once: float = 0.0) -> float:
     """Fewest samples with which any test between two neighbouring datasets can have both error rates ≤ `error`.
 
-    Bretagnolle–Huber: the two errors sum to at least ½·exp(−N·KL), so N ≥ ln(1/(4·error))/KL.
+    Bretagnolle–Huber: the two errors sum to at least ½·exp(−N·KL), so N ≥ ln(1/(4·error))/KL; what comes with the first
+    sample, `kl_once`, is taken off the logarithm.
     """
     if not 0 < error < 0.25:
         raise ValueError("an error rate between 0 and 1/4")
-    return math.inf if kl_sup == 0 else math.log(1 / (4 * error)) / kl_sup
+    return math.inf if kl_sup == 0 else max(0.0, math.log(1 / (4 * error)) - kl_once) / kl_sup
 
 
 def papers_samples_to_distinguish(lipschitz: float, error: float) -> float:

@@ -4,14 +4,17 @@ A kind asks for one of these; a source answers every one of them (`app/sources`)
 """
 
 from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
+from app.core.statistics.histograms import ExactHistogram, HistogramRequest
 from app.core.statistics.moments import ExactMoments, MomentsRequest
 from app.core.statistics.sums import ExactStatistic, RowRequest, StatisticRequest
 
 __all__ = [
     "CountsRequest",
     "ExactCounts",
+    "ExactHistogram",
     "ExactMoments",
     "ExactStatistic",
+    "HistogramRequest",
     "MomentsRequest",
     "NodeCounts",
     "RowRequest",

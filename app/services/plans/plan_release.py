@@ -4,14 +4,15 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.kinds import kind_of, parse_model
+from app.core.kinds import FitCheck, check_of, kind_of, parse_check, parse_model
 from app.core.kinds.accuracy_goal import Goal
+from app.core.kinds.fit_check import NOTICED_SHARE, with_check
 from app.core.kinds.plan_figures import Figures, PlanQuestion, finite
 from app.core.parameters import parameters_json
 from app.core.privacy.targets import Target
 from app.errors import InvalidInput, InvalidMechanism
 from app.ledger.canonical import canonical_json
-from app.services.budgets import cost_view
+from app.services.budgets import cost_view, once_view
 from app.services.plans.plan_accuracy import accuracy_figures
 from app.services.plans.plan_questions import mechanism_of, plan_columns, read_delta, read_goal, read_unit_rows
 from app.services.runtime.cost_cache import check_people, compute
@@ -25,16 +26,17 @@ async def plan_release(runtime: Runtime, *, spec: Mapping[str, Any]) -> dict[str
     `mechanism.kind` `auto`, the mechanism itself; for a half width or an sd its ε too. Plans are remembered by a hash of what
     was asked.
 
-    Raises InvalidModel, InvalidMechanism, InvalidInput, AccuracyUnreachable, VacuousGuarantee for δ ≥ 1, NumericalFailure,
-    TooBusy.
+    Raises InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, InvalidInput, AccuracyUnreachable, VacuousGuarantee
+    for δ ≥ 1, NumericalFailure, TooBusy.
     """
     memo = hashlib.sha256(canonical_json(spec).encode()).digest()
     known = runtime.warm.plans.get(memo)
     if known is not None:
         return known
     question, goal = _read(runtime, spec)
+    check = parse_check(spec.get("check"), question.model)
     check_people(question.people, question.unit_rows)
-    plan = await compute(runtime, lambda: _plan(question, goal))
+    plan = await compute(runtime, lambda: _plan(question, goal, check))
     runtime.warm.plans.put(memo, plan, 1)
     return plan
 
@@ -80,15 +82,29 @@ def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target 
     return asked
 
 
-def _plan(question: PlanQuestion, goal: Goal | None) -> dict[str, Any]:
+def _plan(question: PlanQuestion, goal: Goal | None, check: FitCheck | None) -> dict[str, Any]:
     if goal is None:
-        return _plan_json(question, kind_of(question.model).planner.figures(question))
+        return _plan_json(question, kind_of(question.model).planner.figures(question), check)
     found, more = accuracy_figures(question, goal)
-    return _plan_json(question, found) | more
+    if check is not None:
+        more["release"]["check"] = check.as_json()
+    return _plan_json(question, found, check) | more
 
 
-def _plan_json(question: PlanQuestion, found: Figures) -> dict[str, Any]:
-    cost, delta = found.cost, question.delta
+def _check_json(question: PlanQuestion, check: FitCheck) -> dict[str, Any]:
+    """Its part of the cost, and what it could notice in the middle of the declared range."""
+    kind, model, unit_rows = check_of(question.model), question.model, question.unit_rows
+    return check.as_json() | {
+        "cost": once_view(check.cost(unit_rows), question.delta),
+        "bins": kind.request(model).bins,
+        "noise_sd": check.sd(unit_rows),
+        "noticed": {"ratio": kind.noticed(model, question.people, unit_rows, check), "share": NOTICED_SHARE},
+    }
+
+
+def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -> dict[str, Any]:
+    """A check comes on top of what was asked for or found; the cost is that of both."""
+    cost, delta = with_check(found.cost, check, question.unit_rows), question.delta
     view = cost_view(cost, cost.samples, delta)
     plan: dict[str, Any] = {
         "model": found.model.as_json(),
@@ -114,6 +130,7 @@ def _plan_json(question: PlanQuestion, found: Figures) -> dict[str, Any]:
         "bounds": found.bounds,
         "alternatives": found.alternatives,
         "advice": found.advice,
+        "check": None if check is None else _check_json(question, check),
     }
     if question.target is not None:
         fits = view.epsilon <= question.target.epsilon

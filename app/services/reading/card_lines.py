@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.kinds import ReleaseModel, kind_of
+from app.core.kinds import FitCheck, ReleaseModel, check_of, kind_of
 from app.core.kinds.kind import CardWords
 from app.core.kinds.plan_figures import finite
 from app.core.privacy import ORDERS
@@ -39,6 +39,7 @@ class CardFacts:
     budget_epsilon: float | None
     """What holds for all releases together: the cap, or more where that was lowered below what is spent."""
     cap_epsilon: float
+    check: FitCheck | None = None
 
     @property
     def words(self) -> CardWords:
@@ -57,6 +58,11 @@ class CardFacts:
     def slack(self) -> float:
         """The part of δ an inexact sampler takes, for all samples."""
         return self.cost.total.slack_delta
+
+    @property
+    def check_kl(self) -> float:
+        """What the check of fit adds to every Kullback–Leibler divergence: at most its Rényi divergence."""
+        return 0.0 if self.check is None else self.check.cost(self.unit_rows).curve[0]
 
     def assuming(self, assumption: str) -> str:
         if not self.slack > 0:
@@ -154,23 +160,24 @@ def _papers_assumption(facts: CardFacts) -> str:
 
 def _robustness(facts: CardFacts) -> dict[str, Any]:
     what = "one sample" if facts.paid_per_sample else "the whole release"
+    nats = facts.cost.kl_sup + (0.0 if facts.paid_per_sample else facts.check_kl)
     text = (
         f"On average, {what} speaks for the true data against data with one person's replaced by at most "
-        f"{facts.cost.kl_sup:.3g} nats (Kullback–Leibler divergence)."
+        f"{nats:.3g} nats (Kullback–Leibler divergence)."
     )
-    return _line("robustness", facts.cost.kl_sup, "certified", facts.assuming(REPLACE_ONE), text)
+    return _line("robustness", nats, "certified", facts.assuming(REPLACE_ONE), text)
 
 
 def _distinguishability(facts: CardFacts) -> dict[str, Any]:
     draws = facts.cost.samples if facts.paid_per_sample else 1
-    floor = max(0.0, say.error_floor(draws * facts.cost.kl_sup) - 2 * facts.slack)
+    floor = max(0.0, say.error_floor(draws * facts.cost.kl_sup + facts.check_kl) - 2 * facts.slack)
     value: dict[str, Any] = {"error_sum_at_least": floor}
     text = (
         "Whoever tries to tell from this release whether one person's data were replaced will err: their two error rates "
         f"sum to at least {floor:.3g}."
     )
     if facts.paid_per_sample:
-        needed = say.samples_to_distinguish(facts.cost.kl_sup, ERROR_SHOWN)
+        needed = say.samples_to_distinguish(facts.cost.kl_sup, ERROR_SHOWN, facts.check_kl)
         value |= {"error": ERROR_SHOWN, "samples_needed": finite(needed)}
         changed = facts.cost.papers_pure / (2 * facts.cost.samples)  # τ·L·ρ
         value |= {"papers": say.papers_samples_to_distinguish(changed, ERROR_SHOWN)}
@@ -214,7 +221,8 @@ def _leakage(facts: CardFacts) -> dict[str, Any]:
 
 
 def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
-    values = facts.words.records(facts.model, facts.unit_rows)
+    told_apart = facts.words.records if facts.check is None else check_of(facts.model).records
+    values = told_apart(facts.model, facts.unit_rows)
     if values is None or math.isinf(facts.pure):
         return _line("min_entropy_leakage_bits_any_record", None, "exact", "from the pure ε only", NO_PURE)
     bits = say.leakage_bits(facts.pure, values)
@@ -250,6 +258,17 @@ def _collusion(facts: CardFacts) -> dict[str, Any]:
     covered = f"which pay for all {facts.cost.samples}, cover every coalition and a thief of the database"
     text = f"{held}, so the figures above, {covered}."
     return _line("collusion", facts.cost.samples, "exact", "none", text)
+
+
+def check_line(check: FitCheck, model: ReleaseModel, unit_rows: int, delta: float) -> dict[str, Any]:
+    """Only for a release that has one."""
+    cost, bins = check.cost(unit_rows), check_of(model).request(model).bins
+    value = {"epsilon": cost.epsilon(delta), "delta": delta, "pure_epsilon": finite(cost.pure), "bins": bins}
+    text = (
+        f"A check of fit was paid for with this release: {check.noise} noise on the numbers of rows in {bins} public bins. "
+        "Everyone with a right to the release reads the noisy counts and the verdict on them. The figures above include it."
+    )
+    return _line("check", value, "certified", REPLACE_ONE, text)
 
 
 def _factor(epsilon: float) -> str:

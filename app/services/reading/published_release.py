@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions import CALIBRATED, SAMPLES, SampleSet, View
-from app.core.kinds import ReleaseMechanism, kind_of
+from app.core.kinds import ReleaseMechanism, check_of, kind_of
 from app.core.kinds.belief import Evidence, Whole
 from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import AccessRequired, IntegrityFailure
@@ -20,6 +20,7 @@ from app.services.ledger.ledger_trust import require_servable
 from app.services.people.verify_key import require_still_valid
 from app.services.people.visibility import find_release, readable_samples
 from app.services.principals import Reader
+from app.services.reading.verdicts import verdict_of
 from app.services.releases.release_views import calibrated_parameters, is_evidence_kept
 from app.services.releases.stored_release import stored_mechanism, stored_model
 from app.services.runtime.cost_cache import compute
@@ -152,6 +153,8 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
     if view == CALIBRATED:
         parameters = await asyncio.to_thread(calibrated_parameters, release, model, kept=kept)
         size = mechanism.belief_points
+    verdict = await verdict_of(runtime, release, model)
+    assumes = kind_of(model).card.assumes(model, release.unit_rows)
     public = PublicRelease(
         id=release_id,
         view=view,
@@ -160,7 +163,8 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
         size=size,
         model=model,
         temperature=mechanism.drawn_at,
-        assumes=kind_of(model).card.assumes(model, release.unit_rows),
+        assumes=assumes if verdict is None else check_of(model).unchecked(model, release.unit_rows),
         approximate=mechanism.approximation(model) if view == CALIBRATED else None,
+        doubt=None if verdict is None or verdict.outcome == "no_objection" else verdict.text,
     )
     return Stored(public, int(release.cost["samples"]), release, mechanism)

@@ -12,11 +12,11 @@ from app.ledger.canonical import canonical_json
 from app.services.budgets import guarantee_epsilon
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
-from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, vacuous_line
+from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, check_line, vacuous_line
 from app.services.reading.moment_line import moment_line
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
-from app.services.releases.stored_release import cost_from_json, stored_mechanism, stored_model
+from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
 from app.storage import accounts, datasets
 from app.storage.datasets import Dataset
@@ -60,18 +60,22 @@ def build_card(
     cost = cost_from_json(release.cost)
     epsilon, order = cost.total.best_order(dataset.delta)
     vacuous = not epsilon <= epsilon_max
+    model = stored_model(release, dataset)
+    check = stored_check(release, model)
     facts = CardFacts(
-        model=stored_model(release, dataset),
+        model=model,
         cost=cost,
         delta=dataset.delta,
         people=release.n,
         unit_rows=release.unit_rows,
         budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
+        check=check,
     )
-    approximate = stored_mechanism(release, facts.model).approximation(facts.model)
-    about_answers = [range_line(facts.model.parameters, views), views_line(views, approximate)]
-    lines = [*(line(facts) for line in LINES), *about_answers, moment_line(dataset)]
+    approximate = stored_mechanism(release, model).approximation(model)
+    about_answers = [range_line(model.parameters, views), views_line(views, approximate)]
+    checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta)]
+    lines = [*(line(facts) for line in LINES), *checked, *about_answers, moment_line(dataset)]
     card = {
         "release": release.id,
         "status": release.status,

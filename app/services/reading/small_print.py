@@ -5,8 +5,10 @@
     temperature       samples view: drawn below temperature 1, so their spread is not the posterior's
     approximate       calibrated view: points are of a finite chain or of a law that is nearly the exact one
     model_unchecked   both views: an assumption about how rows come about that nobody has paid to check
+    model_doubtful    both views: a check of fit was paid for, and speaks against the model
 
-All of it follows from public numbers but `at_public_edge`, which follows from the reader's own prefix.
+All of it follows from public numbers but `at_public_edge`, which follows from the reader's own prefix, and `model_doubtful`,
+which follows from the noisy histogram that all readers of the release have paid for.
 """
 
 from dataclasses import dataclass, field
@@ -87,6 +89,8 @@ def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) ->
         warnings.append(_warning("approximate", f"coverage is measured and not promised: {public.approximate}"))
     if public.assumes is not None:
         warnings.append(_warning("model_unchecked", f"this is taken for granted and was not checked: {public.assumes}"))
+    if public.doubt is not None:
+        warnings.append(_warning("model_doubtful", f"the check of fit speaks against the model: {public.doubt}"))
     return SmallPrint(None if ranks is None else _coverage(public, ranks), warnings)
 
 

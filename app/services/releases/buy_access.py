@@ -77,6 +77,7 @@ def _posting(
         samples=samples,
         held=held,
         law=stored_law(release),
+        check=release.fit_check,
     )
     reason = f"prefix {held} to {samples}"
     try:

@@ -45,6 +45,7 @@ def _pays_for(line: Entry, release: Release, dataset: Dataset) -> bool:
             samples=cost.samples,
             columns=dataset.columns if with_schema else None,
             law=stored_law(release),
+            check=release.fit_check,
         )
 
     # Lines of earlier versions do not name the schema. Which filter admitted it does not decide what is drawn.

@@ -36,7 +36,7 @@ async def publish_samples(runtime: Runtime, release: Release, token: str, drawn:
         account = await _lock_account(connection, release)
         if await ledger_book.outstanding(connection, account.id, release.id) is None:
             raise IntegrityFailure("samples were drawn for a reservation that is gone")
-        await sample_sets.insert_samples(connection, record, drawn.measured)
+        await sample_sets.insert_samples(connection, record, drawn.measured, drawn.checked)
         posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=at_us)
         await ledger_book.post(connection, posting)
         if not await releases.publish(connection, release.id, token, at_us):

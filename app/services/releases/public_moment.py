@@ -18,9 +18,11 @@ was can depend on the rows; the card says so.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, check_of
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.statistics import RowRequest
 from app.errors import NumericalFailure
 from app.services.datasets.dataset_sources import dataset_unit, source_spec
 from app.services.runtime.runtime import Runtime
@@ -32,21 +34,33 @@ DOUBLED_MAX = 64
 
 
 def release_seconds(
-    dataset: Dataset, model: ReleaseModel, mechanism: ReleaseMechanism, cost: ReleaseCost, people: int, unit_rows: int
+    dataset: Dataset,
+    model: ReleaseModel,
+    mechanism: ReleaseMechanism,
+    cost: ReleaseCost,
+    people: int,
+    unit_rows: int,
+    check: FitCheck | None = None,
 ) -> float:
-    """Reading and drawing on the machine of reference. Raises NumericalFailure for what has no public size."""
+    """Reading and drawing on the machine of reference, once more for a check. Raises NumericalFailure for what has no public
+    size."""
     drawing = mechanism.work(model, people, unit_rows, cost)
-    unit, source, columns = dataset_unit(dataset), source_spec(dataset), len(dataset.columns)
-    rows = people * unit_rows
-    if source.kind == "upload":
-        reading = reading_seconds(model.statistic, rows=rows, columns=columns)
-    else:
-        hashed = unit.column is not None
-        rows = source.rows_max or rows
-        reading = parsing_seconds(model.statistic, rows=rows, columns=columns + hashed, hashed=hashed)
+    reading = _reading(dataset, model.statistic, people * unit_rows)
+    if check is not None:
+        histogram = check_of(model).request(model)
+        reading += _reading(dataset, histogram, people * unit_rows)
+        drawing += check.work(histogram.bins)
     if not 0 < drawing < math.inf or not 0 < reading < math.inf:
         raise NumericalFailure("the work of this release has no public size")
     return reading + drawing
+
+
+def _reading(dataset: Dataset, request: RowRequest[Any], rows: int) -> float:
+    unit, source, columns = dataset_unit(dataset), source_spec(dataset), len(dataset.columns)
+    if source.kind == "upload":
+        return reading_seconds(request, rows=rows, columns=columns)
+    hashed = unit.column is not None
+    return parsing_seconds(request, rows=source.rows_max or rows, columns=columns + hashed, hashed=hashed)
 
 
 def duration_us(seconds: float, pace: float, tick_s: float) -> int:

@@ -7,7 +7,7 @@ reserve in the ledger, pending release, answer} → tell the workers. A refused 
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_model, refuse_wide_budget
+from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
 from app.core.privacy.release_cost import ReleaseCost
 from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
 from app.ledger.account import Account, account_id
@@ -48,12 +48,13 @@ async def request_release(
 ) -> ReleaseView:
     """`auto` is settled here, from public numbers: what is stored, charged and shown names its mechanism.
 
-    Raises NotFound, InvalidModel, InvalidMechanism, VacuousGuarantee, DataMissing, BudgetExhausted,
-    IdempotencyConflict.
+    Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
+    BudgetExhausted, IdempotencyConflict.
     """
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     model = parse_model(spec["model"], dataset_columns(dataset))
+    check = parse_check(spec.get("check"), model)
     unit_rows = dataset_unit(dataset).max_rows
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
@@ -61,11 +62,11 @@ async def request_release(
     refuse_wide_budget(mechanism, dataset.epsilon)
     if mechanism.samples > runtime.settings.samples_max:
         raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
-    cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows)
+    cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows, check)
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
-    release_seconds(dataset, model, mechanism, cost, dataset.n, unit_rows)  # refuses what has no public size
-    release = _new_release(runtime, steward, dataset, model, mechanism, cost, unit_rows)
+    release_seconds(dataset, model, mechanism, cost, dataset.n, unit_rows, check)  # refuses what has no public size
+    release = _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows)
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
     view = release_view(release, dataset, model, await find_views(release, model))
@@ -81,6 +82,7 @@ def _new_release(
     dataset: Dataset,
     model: ReleaseModel,
     mechanism: ReleaseMechanism,
+    check: FitCheck | None,
     cost: ReleaseCost,
     unit_rows: int,
 ) -> Release:
@@ -97,6 +99,7 @@ def _new_release(
         unit_rows=unit_rows,
         data_version=dataset.data_version,
         created_us=runtime.clock(),
+        fit_check=None if check is None else check.as_json(),
     )
 
 
@@ -145,6 +148,7 @@ def _posting(account: Account, release: Release, cost: ReleaseCost, columns: Map
         samples=cost.samples,
         columns=columns,
         law=stored_law(release),
+        check=release.fit_check,
     )
     try:
         return reserve_posting(

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import structlog
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel, drawn_once
+from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, check_of, drawn_once
 from app.core.kinds.belief import Drawn
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.services.datasets.dataset_sources import dataset_source, rows_present
@@ -26,7 +26,7 @@ from app.services.releases.charged_release import is_charged
 from app.services.releases.end_release import LeaseLost, give_up, publish_samples
 from app.services.releases.measure_pace import installation_pace
 from app.services.releases.public_moment import Moment, Slots, duration_us, release_seconds, wipe_duration_us
-from app.services.releases.stored_release import cost_from_json, stored_mechanism, stored_model
+from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.runtime import Runtime
 from app.storage import datasets, releases
@@ -132,10 +132,14 @@ async def _readable_dataset(runtime: Runtime, release: Release) -> Dataset:
 async def _begin_reading(runtime: Runtime, release: Release, dataset: Dataset, token: str) -> Moment:
     """The stage and the public moments are on disk before the first row is read, and whatever is slow but public is done."""
     model = stored_model(release, dataset)
-    mechanism, cost = stored_mechanism(release, model), cost_from_json(release.cost)
-    seconds = release_seconds(dataset, model, mechanism, cost, release.n, release.unit_rows)
+    mechanism, cost, check = (
+        stored_mechanism(release, model),
+        cost_from_json(release.cost),
+        stored_check(release, model),
+    )
+    seconds = release_seconds(dataset, model, mechanism, cost, release.n, release.unit_rows, check)
     lasts_us = duration_us(seconds, await installation_pace(runtime), runtime.settings.publication_tick_s)
-    await asyncio.to_thread(_rehearse, model, mechanism, release.n, release.unit_rows)
+    await asyncio.to_thread(_rehearse, model, mechanism, release.n, release.unit_rows, check)
     async with runtime.database.write() as connection:
         now_us = runtime.clock()
         begun = await releases.begin_reading(connection, release.id, token, now_us=now_us, duration_us=lasts_us)
@@ -146,25 +150,33 @@ async def _begin_reading(runtime: Runtime, release: Release, dataset: Dataset, t
 
 
 @lru_cache(maxsize=256)
-def _rehearse(model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int) -> None:
+def _rehearse(
+    model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int, check: FitCheck | None
+) -> None:
     """Draw once from the statistic of no rows, for nothing: libraries are loaded and what follows from public numbers is
     remembered, so that the draw itself takes the time it was said to take."""
     blank = model.statistic.of_no_rows()
     with contextlib.suppress(Exception):
         mechanism.with_samples(1).draw(model, people, unit_rows, blank, secrets.token_bytes)
+    if check is not None:
+        check.measure(people, unit_rows, check_of(model).request(model).of_no_rows())
 
 
 async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
     source = dataset_source(runtime, dataset)
     model = stored_model(release, dataset)
-    mechanism = stored_mechanism(release, model)
+    mechanism, check = stored_mechanism(release, model), stored_check(release, model)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
 
     def read_and_draw() -> Drawn:
         statistic = source.statistic(model.statistic, hash_key)
+        histogram = None if check is None else source.statistic(check_of(model).request(model), hash_key)
         failpoint("release.rows_read")
-        return drawn_once(mechanism, model, release.n, release.unit_rows, statistic, runtime.random_bytes)
+        checked = None
+        if check is not None and histogram is not None:
+            checked = check.measure(release.n, release.unit_rows, histogram)
+        return drawn_once(mechanism, model, release.n, release.unit_rows, statistic, runtime.random_bytes, checked)
 
     return await asyncio.to_thread(read_and_draw)
 

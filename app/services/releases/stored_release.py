@@ -4,7 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.core.kinds import CURRENT_LAW, ReleaseMechanism, ReleaseModel, drawn_by, parse_mechanism, parse_model
+from app.core.kinds import (
+    CURRENT_LAW,
+    FitCheck,
+    ReleaseMechanism,
+    ReleaseModel,
+    drawn_by,
+    parse_check,
+    parse_mechanism,
+    parse_model,
+)
 from app.core.privacy import ZERO_COST, Cost
 from app.core.privacy.cost import ORDERS_VERSION
 from app.core.privacy.release_cost import ReleaseCost
@@ -76,3 +85,8 @@ def stored_law(release: Release) -> int:
 def stored_mechanism(release: Release, model: ReleaseModel) -> ReleaseMechanism:
     """As it was charged: a release that waited while the service was updated is drawn by the law it waited with."""
     return drawn_by(stored_law(release), parse_mechanism(release.mechanism, model))
+
+
+def stored_check(release: Release, model: ReleaseModel) -> FitCheck | None:
+    """The check of fit that was paid for with it, if any."""
+    return parse_check(release.fit_check, model)

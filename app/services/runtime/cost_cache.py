@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel
+from app.core.kinds.fit_check import with_check
 from app.core.privacy.release_cost import ReleaseCost
 from app.errors import InvalidInput, TooBusy, VacuousGuarantee
 from app.services.runtime.runtime import Runtime
@@ -16,11 +17,16 @@ WAIT_S_MAX = 20.0
 
 
 async def release_cost(
-    runtime: Runtime, model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int
+    runtime: Runtime,
+    model: ReleaseModel,
+    mechanism: ReleaseMechanism,
+    people: int,
+    unit_rows: int,
+    check: FitCheck | None = None,
 ) -> ReleaseCost:
     """Raises InvalidInput for more rows than the analysis covers, TooBusy when the queue is long."""
     check_people(people, unit_rows)
-    return await compute(runtime, lambda: mechanism.cost(model, people, unit_rows))
+    return await compute(runtime, lambda: with_check(mechanism.cost(model, people, unit_rows), check, unit_rows))
 
 
 def check_people(people: int, unit_rows: int) -> None:

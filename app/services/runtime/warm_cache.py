@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from app.core.decisions import CALIBRATED, Question, SampleSet, View
 from app.core.kinds import ReleaseModel
+from app.core.kinds.fit_check import Verdict
 from app.core.parameters import Parameter
 from app.services.runtime.async_tasks import SingleFlight
 
@@ -23,6 +24,7 @@ QUESTION_BYTES_MAX = 16 * 1024 * 1024
 BODY_BYTES_MAX = 32 * 1024 * 1024
 RECEIPT_BYTES_MAX = 32 * 1024 * 1024
 PLANS_MAX = 500
+VERDICTS_MAX = 500
 ENTRY_OVERHEAD_BYTES = 256
 COMPILED_BYTES_PER_BYTE = 32
 """A compiled question is a tree of objects, each far larger than the few characters it was written with."""
@@ -65,7 +67,8 @@ class Shelf(Generic[T]):
 class PublicRelease:
     """What anyone with a right to the first `evidence` samples of a release may know of a view of it before seeing one.
 
-    `temperature` is None where samples are no draws of a posterior; `assumes` is what nobody has checked, if anything.
+    `temperature` is None where samples are no draws of a posterior; `assumes` is what nobody has checked, if anything, and
+    `doubt` what a check that was paid for speaks for instead.
     """
 
     id: str
@@ -79,6 +82,8 @@ class PublicRelease:
     assumes: str | None
     approximate: str | None = None
     """Of the calibrated view: why its points are nearly the posterior's, and what was measured; None where they are its own."""
+
+    doubt: str | None = None
 
     @property
     def points(self) -> int | None:
@@ -119,7 +124,8 @@ class ReadyBody:
 
 class WarmMemory:
     """Views of releases by (id, prefix, view), compiled questions by (release, body), answers by (id, prefix, body), plans by
-    body; tables, curves and small files by what was asked of which prefix, and receipts by release, prefix and parameters."""
+    body, verdicts by release; tables, curves and small files by what was asked of which prefix, and receipts by release, prefix
+    and parameters."""
 
     def __init__(self) -> None:
         self.flights = SingleFlight()
@@ -128,11 +134,20 @@ class WarmMemory:
         self.questions: Shelf[Question] = Shelf(QUESTION_BYTES_MAX)
         self.answers: Shelf[bytes] = Shelf(ANSWER_BYTES_MAX)
         self.plans: Shelf[dict[str, Any]] = Shelf(PLANS_MAX)
+        self.verdicts: Shelf[Verdict] = Shelf(VERDICTS_MAX)
         self.bodies: Shelf[ReadyBody] = Shelf(BODY_BYTES_MAX)
         self.receipts: Shelf[Receipt] = Shelf(RECEIPT_BYTES_MAX)
 
     def clear(self) -> None:
-        for shelf in (self.releases, self.questions, self.answers, self.plans, self.bodies, self.receipts):
+        for shelf in (
+            self.releases,
+            self.questions,
+            self.answers,
+            self.plans,
+            self.verdicts,
+            self.bodies,
+            self.receipts,
+        ):
             shelf.clear()
 
 

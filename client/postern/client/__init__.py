@@ -62,6 +62,7 @@ from postern.client.questions import (
 )
 from postern.client.results.answers import Answer, Answers, AnswerWarning, Check, Refused, Regret, StreamEnd, Together
 from postern.client.results.cards import Card, digest_of_card
+from postern.client.results.checks import FitCheck
 from postern.client.results.density import Curve, Histogram, JointHistogram
 from postern.client.results.receipts import Receipt, ReceiptCheck
 from postern.client.results.samples import Samples
@@ -86,6 +87,7 @@ __all__ = [
     "Conflict",
     "Curve",
     "Estimand",
+    "FitCheck",
     "Histogram",
     "InvalidInput",
     "JointHistogram",

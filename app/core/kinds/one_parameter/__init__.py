@@ -6,6 +6,7 @@ from app.core.kinds.one_parameter import plan
 from app.core.kinds.one_parameter.card import CARD
 from app.core.kinds.one_parameter.estimands import PredictiveSpec, parse_predictive
 from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.fit.verdict import CHECK
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
 
 ONE_PARAMETER = Kind(
@@ -15,4 +16,5 @@ ONE_PARAMETER = Kind(
     planner=plan.PLANNER,
     estimands={"predictive": EstimandKind(PredictiveSpec, parse_predictive)},
     card=CARD,
+    check=CHECK,
 )

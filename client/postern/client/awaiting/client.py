@@ -126,11 +126,15 @@ class AsyncClient:
         target: Mapping[str, float] | None = None,
         calibrate: Literal["samples", "temperature", "trim"] | None = None,
         privacy_unit: Mapping[str, Any] | None = None,
+        check: Mapping[str, float] | None = None,
     ) -> Plan:
         """Cost and accuracy from public numbers. `target` is what may be spent, or an accuracy such as
-        `{"half_width": 0.02, "level": 0.9}` or `{"sd": 0.01}`: what is missing is then found. No mechanism: `auto`."""
+        `{"half_width": 0.02, "level": 0.9}` or `{"sd": 0.01}`: what is missing is then found. No mechanism: `auto`.
+        `check`, such as `{"epsilon": 0.1}`, adds a check of fit."""
         what = given(model=model, mechanism=mechanism, n=n, columns=columns, privacy_unit=privacy_unit)
-        return await self.send(stewards.plan(what | given(delta=delta, target=target, calibrate=calibrate)))
+        return await self.send(
+            stewards.plan(what | given(delta=delta, target=target, calibrate=calibrate, check=check))
+        )
 
     async def plan_together(
         self,
@@ -187,14 +191,16 @@ class AsyncClient:
         model: Mapping[str, Any],
         mechanism: Mapping[str, Any],
         *,
+        check: Mapping[str, float] | None = None,
         force: bool = False,
         idempotency_key: str | None = None,
         wait: bool = True,
         timeout_s: float = 300.0,
         on_progress: Progress | None = None,
     ) -> AsyncRelease:
-        """Charged before a row is read. `idempotency_key` makes it one release, however often and wherever it is asked for."""
-        spec = given(model=model, mechanism=mechanism, force=force or None)
+        """Charged before a row is read. `check`, such as `{"epsilon": 0.1}`, pays for a check of fit too. `idempotency_key` makes
+        it one release, however often and wherever it is asked for."""
+        spec = given(model=model, mechanism=mechanism, check=check, force=force or None)
         facts = await self.send(stewards.request_release(dataset, spec, idempotency_key))
         return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
 

@@ -16,6 +16,7 @@ from postern.client.exporting import form_of, whole_file
 from postern.client.questions import AnyQuestion, View
 from postern.client.results.answers import Answer, Answers, Check, Refused, StreamEnd
 from postern.client.results.cards import Card
+from postern.client.results.checks import FitCheck
 from postern.client.results.density import Density
 from postern.client.results.receipts import Receipt, ReceiptCheck
 from postern.client.results.releases import Access, Progress, ReleaseFacts
@@ -112,6 +113,10 @@ class Release(AskedRelease[Answer]):
 
     def card(self) -> Card:
         return self._client.send(readers.read_card_of(self.id))
+
+    def fit_check(self) -> FitCheck:
+        """Whether rows look like the model's, if a check was paid for with the release. Raises Conflict if none was."""
+        return self._client.send(readers.fit_check(self.id))
 
     def summary(self, parameters: Sequence[str] | None = None, *, level: float = 0.9) -> Summary:
         found: list[SummaryPage] = []

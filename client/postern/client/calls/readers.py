@@ -8,6 +8,7 @@ from postern.client.problems import Misconfigured
 from postern.client.questions.question import AnyQuestion, View, as_json
 from postern.client.results.answers import Answer, Answers, Check, Refused, read_answers, read_checks
 from postern.client.results.cards import Card, read_card
+from postern.client.results.checks import FitCheck
 from postern.client.results.density import Density, read_density
 from postern.client.results.people import Me
 from postern.client.results.releases import Access, ReleaseFacts
@@ -36,7 +37,7 @@ SUFFIXES = {
 }
 
 _me, _release, _access = reads(Me), reads(ReleaseFacts), reads(Access)
-_answer, _check, _summary = reads(Answer), reads(Check), reads(SummaryPage)
+_answer, _check, _summary, _fit_check = reads(Answer), reads(Check), reads(SummaryPage), reads(FitCheck)
 
 
 def me() -> Call[Me]:
@@ -49,6 +50,10 @@ def read_release(release: str) -> Call[ReleaseFacts]:
 
 def read_card_of(release: str) -> Call[Card]:
     return Call("GET", path("releases", release, "card"), read_card)
+
+
+def fit_check(release: str) -> Call[FitCheck]:
+    return Call("GET", path("releases", release, "check"), _fit_check)
 
 
 def buy_access(release: str, samples: int, idempotency_key: str | None) -> Call[Access]:

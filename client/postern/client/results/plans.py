@@ -110,6 +110,7 @@ class Plan(Shown):
     target: PlanTarget | None = None
     precision: PlanPrecision | None = None
     release: dict[str, Any] | None = None
+    check: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

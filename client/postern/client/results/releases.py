@@ -32,6 +32,7 @@ class ReleaseFacts(Shown):
     created_at: datetime
     published_at: datetime | None
     views: tuple[str, ...] = ("samples",)
+    check: dict[str, Any] | None = None
 
 
 Progress = Callable[[ReleaseFacts, float], None]

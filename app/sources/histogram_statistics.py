@@ -1,0 +1,37 @@
+"""How many rows fall in each bin of one column's lattice.
+
+One row of counts comes back, a conditional count a bin: the statement and the size of its answer do not depend on the rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from app.core.schema import Column
+from app.core.statistics.histograms import ExactHistogram, HistogramRequest
+from app.sources.cell_rules import CellRule
+from app.sources.sum_statistics import LatticeSum
+
+
+class BinCounts:
+    """Cells and what is allowed are those of the sum."""
+
+    def check(self, request: HistogramRequest, columns: Mapping[str, Column]) -> None:
+        LatticeSum().check(request.of, columns)
+
+    def cells(
+        self, request: HistogramRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+    ) -> Sequence[str]:
+        return LatticeSum().cells(request.of, columns, rules)
+
+    def totals(self, request: HistogramRequest, table: str) -> str:
+        ends = (*request.firsts[1:], request.of.steps + 1)
+        counts = [
+            f"count(*) FILTER (WHERE v0 >= {first} AND v0 < {end})"
+            for first, end in zip(request.firsts, ends, strict=True)
+        ]
+        return f"SELECT {', '.join(counts)} FROM {table}"  # noqa: S608 - whole numbers
+
+    def exact(self, request: HistogramRequest, found: Sequence[tuple[Any, ...]]) -> ExactHistogram:
+        return ExactHistogram(np.array(found[0], dtype=np.int64))
