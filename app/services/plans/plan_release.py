@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.kinds import kind_of, parse_model
-from app.core.kinds.accuracy_goal import Goal
+from app.core.kinds.accuracy_goal import LEVEL_DEFAULT, Goal
 from app.core.kinds.plan_figures import Figures, PlanQuestion, finite
 from app.core.parameters import parameters_json
 from app.core.privacy.targets import Target
 from app.errors import InvalidInput, InvalidMechanism
 from app.ledger.canonical import canonical_json
 from app.services.budgets import cost_view
+from app.services.plans.accuracy_answers import precision_json
 from app.services.plans.plan_accuracy import accuracy_figures
 from app.services.plans.plan_questions import mechanism_of, plan_columns, read_delta, read_goal, read_unit_rows
 from app.services.runtime.cost_cache import check_people, compute
@@ -82,9 +83,18 @@ def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target 
 
 def _plan(question: PlanQuestion, goal: Goal | None) -> dict[str, Any]:
     if goal is None:
-        return _plan_json(question, kind_of(question.model).planner.figures(question))
+        figures = kind_of(question.model).planner.figures(question)
+        return _plan_json(question, figures) | _intervals_json(figures)
     found, more = accuracy_figures(question, goal)
     return _plan_json(question, found) | more
+
+
+def _intervals_json(found: Figures) -> dict[str, Any]:
+    """What 90 % intervals of it will be, where a kind can tell: a plan that promises one shows how often it holds."""
+    if found.intervals is None:
+        return {}
+    search, sd = found.intervals.search, found.intervals.sd
+    return {"precision": precision_json(search, LEVEL_DEFAULT, found.mechanism, sd)}
 
 
 def _plan_json(question: PlanQuestion, found: Figures) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.core.decisions import SAMPLES, View
 from app.core.kinds.plan_figures import finite
+from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
@@ -69,8 +70,12 @@ def build_card(
         budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
     )
-    approximate = stored_mechanism(release, facts.model).approximation(facts.model)
-    about_answers = [range_line(facts.model.parameters, views), views_line(views, approximate)]
+    mechanism = stored_mechanism(release, facts.model)
+    noisy = isinstance(mechanism, MeasuringMechanism)
+    about_answers = [
+        range_line(facts.model.parameters, views, noisy=noisy),
+        views_line(views, mechanism.approximation(facts.model)),
+    ]
     lines = [*(line(facts) for line in LINES), *about_answers, moment_line(dataset)]
     card = {
         "release": release.id,

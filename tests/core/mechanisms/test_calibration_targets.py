@@ -269,7 +269,9 @@ def test_as_many_and_as_cool_as_tell_most_is_nearly_gaussian_noise(epsilon: floa
     drawn, noisy = asked.baps(), asked.gaussian()
     assert isinstance(drawn.mechanism, Baps)
     assert drawn.mechanism.temperature < 0.1
-    assert drawn.accuracy.calibrated_sd == pytest.approx(noisy.accuracy.calibrated_sd, rel=0.03 if epsilon == 1 else 0.05)
+    assert drawn.accuracy.calibrated_sd == pytest.approx(
+        noisy.accuracy.calibrated_sd, rel=0.03 if epsilon == 1 else 0.05
+    )
     warm = Baps(largest_samples(Baps(1).cost(asked.model, 1_000, 1), asked.target)) if epsilon == 1 else None
     assert warm is None or asked.error(asked.rated(warm)) > 1.05 * asked.error(drawn)
 

@@ -86,11 +86,13 @@ def scored_calibrated_sd(model: Model, people: int, drawing_sd: float) -> float:
     return _mean_sd(truths, people, (people * truths.slope * drawing_sd) ** 2, beyond=True)
 
 
-def beyond_range(model: Model) -> float:
-    """What the untrimmed prior has beyond the public range of the samples."""
+def beyond_range(model: Model, lower: float | None = None, upper: float | None = None) -> float:
+    """What the untrimmed prior has beyond the public range of the samples, or beyond another one."""
+    lower = model.parameter.lower if lower is None else lower
+    upper = model.parameter.upper if upper is None else upper
     law = row_law(model)
     weight, theta = np.exp(law.log_weight - law.log_weight.max()), law.prior.theta(law.phi)
-    beyond = (theta < model.parameter.lower) | (theta > model.parameter.upper)
+    beyond = (theta < lower) | (theta > upper)
     return float(weight[beyond].sum() / weight.sum())
 
 

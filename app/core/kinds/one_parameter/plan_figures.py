@@ -29,8 +29,10 @@ def accuracy_json(rated: Alternative) -> dict[str, Any]:
     }
 
 
-def alternative_json(rated: Alternative, delta: float) -> dict[str, Any]:
+def alternative_json(rated: Alternative, delta: float, model: Model) -> dict[str, Any]:
+    """`model` as it would be stored with that mechanism."""
     return {
+        "model": model.as_json(),
         "mechanism": rated.mechanism.as_json(),
         "epsilon": rated.cost.total.epsilon(delta),
         "accuracy": accuracy_json(rated),
