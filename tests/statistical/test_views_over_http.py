@@ -24,7 +24,7 @@ EXPECTED = {
 async def test_both_views_show_what_was_worked_out(tmp_path: Path) -> None:
     """Within 4.5 standard errors of 120 datasets, and what two digits leave open; 30 figures: a false alarm in 4,000 runs.
 
-    An interval of one sample holds nothing but itself: the .03 and .01 of the table count a grid point on either side.
+    An interval of one sample holds nothing but itself, so that .03 and .01, worked out on a grid of truths, are 0 here.
     """
     assert tuple(EXPECTED) == SETTINGS
     async with started(settings_in(tmp_path)) as service:
