@@ -172,6 +172,20 @@ async def test_auto_ranks_what_fits_by_expected_error(runtime: Runtime):
     assert planned["advice"].startswith(planned["mechanism"]["kind"])
 
 
+async def test_a_plan_by_epsilon_shows_how_often_intervals_hold(runtime: Runtime):
+    """200 simulated releases: 0.1 is nearly five standard errors. The trim that was left open is named."""
+    planned = await plan(runtime, mechanism={"kind": "auto"}, target=TARGET)
+    precision = planned["precision"]
+    assert precision["level"] == 0.9
+    assert abs(precision["coverage"]["share"] - 0.9) < 0.1
+    assert precision["coverage"]["releases"] == 200
+    assert precision["half_width"] == pytest.approx(1.645 * planned["accuracy"]["calibrated_sd"], rel=0.1)
+    assert planned["model"]["trim"] == 1e-6
+    drawn = next(each for each in planned["alternatives"] if each["mechanism"]["kind"] == "baps")
+    assert drawn["model"]["trim"] == 0.05
+    assert (await plan(runtime))["precision"]["coverage"]["share"] is None
+
+
 async def test_auto_prefers_noise_whatever_the_number_of_samples(runtime: Runtime):
     """What calibrated answers show counts, and free samples take nothing from it; drawn ones come near for many people."""
     for samples, n in ((1, 500), (20, 500), (20, 10**6)):

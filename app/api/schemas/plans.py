@@ -43,6 +43,7 @@ PLAN: JsonDict = {
     "curves": {
         "by_samples": [{"samples": 100, "epsilon": 6.56, "total_sd": 0.0121}],
         "by_epsilon": [{"epsilon": 1.0, "samples": 4, "total_sd": 0.0135}],
+        "by_range": [{"lower": 0.01, "upper": 0.99, "epsilon": 13.4, "beyond": 0.02}],
     },
     "scores": None,
     "bounds": [],
@@ -164,6 +165,13 @@ class EpsilonPoint(Answer):
     total_sd: Amount | None
 
 
+class RangePoint(Answer):
+    lower: float
+    upper: float
+    epsilon: Amount = Field(description="About what the same draws would cost: an estimate.")
+    beyond: float = Field(description="How much of the prior lies beyond this range, where no sample can be.")
+
+
 class PlanCurves(Answer):
     """To plot. Points that cannot be reached are left out."""
 
@@ -171,9 +179,16 @@ class PlanCurves(Answer):
     by_epsilon: list[EpsilonPoint] = Field(
         description="`baps`: the most samples each ε pays for; otherwise the noise follows ε."
     )
+    by_range: list[RangePoint] = Field(
+        default_factory=list, description="`baps` of one parameter: what another public range (trim) would cost."
+    )
 
 
 class PlanAlternative(Answer):
+    model: Model | None = Field(
+        default=None,
+        description="As it would be stored with this mechanism, where a public range was left open; null: as the plan's.",
+    )
     mechanism: Mechanism
     epsilon: Amount = Field(description="At the same δ.")
     accuracy: PlanAccuracy
@@ -239,6 +254,8 @@ class Plan(Answer):
     )
     target: PlanTarget | None = Field(default=None, description="Present if one was asked for.")
     precision: PlanPrecision | None = Field(
-        default=None, description="Of a target by accuracy: what answers will show."
+        default=None,
+        description="What calibrated answers will show, and how often simulated intervals held the truth; null where only a "
+        "target by accuracy tells.",
     )
     release: PlannedRelease | None = Field(default=None, description="Of a target by accuracy: ready to be sent.")

@@ -17,11 +17,14 @@ from app.errors import InvalidModel
 
 TRIM_DEFAULT = 0.05
 TRIM_MIN = 1e-6
+"""What a trim is where it costs nothing: of a uniform prior two in a million lie beyond."""
 TRIM_MAX = 0.49
 LOG_ODDS = Combination(log=Fraction(1), complement=Fraction(-1))
-Trim = Annotated[
-    float, Field(ge=TRIM_MIN, le=TRIM_MAX, description="ω: the public range of every probability is [ω, 1−ω].")
-]
+Trim = Annotated[float, Field(ge=TRIM_MIN, le=TRIM_MAX)]
+TRIM_WORDS = (
+    "ω: the public range of every probability is [ω, 1−ω]. If left out, "
+    f"{TRIM_DEFAULT:g} where samples are drawn (`baps`, `map`), {TRIM_MIN:g} where noise is added, which it costs nothing."
+)
 
 
 class _TrimmedBeta(Spec):
@@ -39,17 +42,20 @@ def bernoulli(column: str, alpha: float = 1.0, beta: float = 1.0, trim: float = 
     return bernoulli_model(column, spec.prior, spec.trim)
 
 
-def bernoulli_model(column: str, prior: ProbabilityPrior | None, trim: float) -> NaturalModel:
+def bernoulli_model(column: str, prior: ProbabilityPrior | None, trim: float | None) -> NaturalModel:
+    """`trim` None leaves it open: the default of draws until a mechanism is known."""
+    within = TRIM_DEFAULT if trim is None else trim
     return NaturalModel(
         family="bernoulli",
         statistic=StatisticRequest(column),
-        parameter=Parameter("theta", trim, 1 - trim),
+        parameter=Parameter("theta", within, 1 - within),
         eta=LOG_ODDS,
         partition=Combination(complement=Fraction(-1)),
         spacing=ARCSINE,
         information=4.0,
         prior=build_prior(prior, ARCSINE, "beta"),
         sums=SumLaw("binomial"),
-        trim=trim,
+        trim=within,
         papers_trials=1,
+        range_open=trim is None,
     )

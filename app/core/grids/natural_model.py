@@ -7,7 +7,7 @@ the analysis and the sampler see the whole number j, with natural parameter qη 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -34,7 +34,8 @@ class NaturalModel:
     """Pure data, validated by the family that made it. Neighbours: one person's rows replaced.
 
     `information` is the Fisher information of one record in the coordinate φ, the same at every θ; `known` are the
-    constants a family takes as given; `papers_trials` the m of the papers' L = m·log(1/ω), where they state one.
+    constants a family takes as given; `papers_trials` the m of the papers' L = m·log(1/ω), where they state one. `range_open`:
+    nobody declared the range, and a mechanism that it costs nothing may widen it before anything is stored.
     """
 
     family: str
@@ -49,6 +50,7 @@ class NaturalModel:
     known: tuple[tuple[str, float], ...] = ()
     trim: float | None = None
     papers_trials: int | None = None
+    range_open: bool = field(default=False, compare=False)
 
     @property
     def column(self) -> str:

@@ -70,6 +70,14 @@ class PlanQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Intervals:
+    """What tells how wide calibrated intervals of the plan will be and how often they will hold; `sd` is expected of them."""
+
+    search: AccuracySearch
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """JSON-ready but for the first three; `model` may differ from the one asked about where a trim was found."""
 
@@ -83,6 +91,7 @@ class Figures:
     prior_predictive: dict[str, Any] | None = None
     scores: list[dict[str, Any]] | None = None
     bounds: list[dict[str, Any]] = field(default_factory=list)
+    intervals: Intervals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,8 @@ class Planner:
     choose: Callable[[Choice], ReleaseMechanism]
     settled: Callable[[ReleaseMechanism, ReleaseModel, int, int], ReleaseMechanism]
     """A mechanism as it will be stored: nothing about it left open."""
+    settled_model: Callable[[ReleaseModel, ReleaseMechanism, int, int], ReleaseModel]
+    """The model as it will be stored with that mechanism: a public range that nobody declared is settled."""
     accuracy: Callable[[AccuracyQuestion], AccuracySearch]
     """What reaches an accuracy, and at what price. Raises InvalidInput for models whose accuracy nobody can foretell."""
 

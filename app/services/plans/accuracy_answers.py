@@ -4,18 +4,19 @@ import math
 from typing import Any
 
 from app.core.kinds.accuracy_goal import AccuracySearch, Goal, Offer, Price, normal_width
+from app.core.kinds.protocols import ReleaseMechanism
 
 SIMULATED, FORMULA = "the mean over simulated releases", "z times the expected sd, by the normal law"
 
 
-def precision_json(search: AccuracySearch, goal: Goal, offer: Offer) -> dict[str, Any]:
-    """Of this mechanism at the goal's level; where intervals are simulated, as simulated."""
-    found = search.coverage(offer.mechanism, goal.level)
+def precision_json(search: AccuracySearch, level: float, mechanism: ReleaseMechanism, sd: float) -> dict[str, Any]:
+    """Of this mechanism at that level; where intervals are simulated, as simulated, otherwise from the sd that is expected."""
+    found = search.coverage(mechanism, level)
     simulated = found.half_width is not None and found.sd is not None
     return {
-        "level": goal.level,
-        "half_width": found.half_width if simulated else normal_width(goal.level) * offer.sd,
-        "sd": found.sd if simulated else offer.sd,
+        "level": level,
+        "half_width": found.half_width if simulated else normal_width(level) * sd,
+        "sd": found.sd if simulated else sd,
         "noiseless_sd": search.best_sd,
         "meaning": search.meaning,
         "method": SIMULATED if simulated else FORMULA,

@@ -1,4 +1,5 @@
-"""`auto`: the most accurate mechanism, or score of `map`, that fits, from public numbers. What is stored is never `auto`."""
+"""`auto`: the most accurate mechanism, or score of `map`, that fits, from public numbers. What is stored is never `auto`, and
+names its public range."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,3 +26,10 @@ async def concrete_mechanism(
     target, samples = read_auto(spec, delta, most)
     choice = Choice(model, people, unit_rows, target, samples, most)
     return await compute(runtime, lambda: planner.choose(choice))
+
+
+async def stored_model_of(
+    runtime: Runtime, model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int
+) -> ReleaseModel:
+    """With a public range that nobody declared settled for that mechanism. Raises TooBusy."""
+    return await compute(runtime, lambda: kind_of(model).planner.settled_model(model, mechanism, people, unit_rows))

@@ -6,6 +6,7 @@ from typing import Any
 from app.core.kinds import kind_of
 from app.core.kinds.accuracy_goal import AccuracyQuestion, Goal, reached
 from app.core.kinds.plan_figures import Figures, PlanQuestion
+from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.cost import Cost
 from app.services.plans.accuracy_answers import precision_json, release_json, why
 from app.services.plans.plan_questions import open_samples
@@ -26,6 +27,9 @@ def accuracy_figures(question: PlanQuestion, goal: Goal) -> tuple[Figures, dict[
     def price(cost: Cost) -> float:
         return cost.epsilon(question.delta)
 
+    def stored(mechanism: ReleaseMechanism) -> ReleaseModel:
+        return planner.settled_model(question.model, mechanism, question.people, question.unit_rows)
+
     offers = reached(search, goal, price, f"target.{goal.measure}").offers
     best, *rest = offers
     figures = planner.figures(replace(question, mechanism=best.mechanism.as_json(), target=None, compared=False))
@@ -33,6 +37,7 @@ def accuracy_figures(question: PlanQuestion, goal: Goal) -> tuple[Figures, dict[
         figures,
         alternatives=[
             {
+                "model": stored(each.mechanism).as_json(),
                 "mechanism": each.mechanism.as_json(),
                 "epsilon": price(each.cost.total),
                 "accuracy": search.accuracy(each),
@@ -43,5 +48,5 @@ def accuracy_figures(question: PlanQuestion, goal: Goal) -> tuple[Figures, dict[
     )
     epsilon = price(best.cost.total)
     target = {goal.measure: goal.value, "level": goal.level, "epsilon": epsilon, "delta": question.delta, "fits": True}
-    precision = precision_json(search, goal, best)
+    precision = precision_json(search, goal.level, best.mechanism, best.sd)
     return shown, {"target": target, "precision": precision, "release": release_json(figures.model.as_json(), best)}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.kinds import FitCheck, check_of, kind_of, parse_check, parse_model
-from app.core.kinds.accuracy_goal import Goal
+from app.core.kinds.accuracy_goal import LEVEL_DEFAULT, Goal
 from app.core.kinds.fit_check import NOTICED_SHARE, with_check
 from app.core.kinds.plan_figures import Figures, PlanQuestion, finite
 from app.core.parameters import parameters_json
@@ -13,6 +13,7 @@ from app.core.privacy.targets import Target
 from app.errors import InvalidInput, InvalidMechanism
 from app.ledger.canonical import canonical_json
 from app.services.budgets import cost_view, once_view
+from app.services.plans.accuracy_answers import precision_json
 from app.services.plans.plan_accuracy import accuracy_figures
 from app.services.plans.plan_questions import mechanism_of, plan_columns, read_delta, read_goal, read_unit_rows
 from app.services.runtime.cost_cache import check_people, compute
@@ -84,16 +85,25 @@ def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target 
 
 def _plan(question: PlanQuestion, goal: Goal | None, check: FitCheck | None) -> dict[str, Any]:
     if goal is None:
-        return _plan_json(question, kind_of(question.model).planner.figures(question), check)
+        figures = kind_of(question.model).planner.figures(question)
+        return _plan_json(question, figures, check) | _intervals_json(figures)
     found, more = accuracy_figures(question, goal)
     if check is not None:
         more["release"]["check"] = check.as_json()
     return _plan_json(question, found, check) | more
 
 
-def _check_json(question: PlanQuestion, check: FitCheck) -> dict[str, Any]:
-    """Its part of the cost, and what it could notice in the middle of the declared range."""
-    kind, model, unit_rows = check_of(question.model), question.model, question.unit_rows
+def _intervals_json(found: Figures) -> dict[str, Any]:
+    """What 90 % intervals of it will be, where a kind can tell: a plan that promises one shows how often it holds."""
+    if found.intervals is None:
+        return {}
+    search, sd = found.intervals.search, found.intervals.sd
+    return {"precision": precision_json(search, LEVEL_DEFAULT, found.mechanism, sd)}
+
+
+def _check_json(question: PlanQuestion, found: Figures, check: FitCheck) -> dict[str, Any]:
+    """Its part of the cost, and what it could notice in the middle of the public range."""
+    kind, model, unit_rows = check_of(found.model), found.model, question.unit_rows
     return check.as_json() | {
         "cost": once_view(check.cost(unit_rows), question.delta),
         "bins": kind.request(model).bins,
@@ -130,7 +140,7 @@ def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -
         "bounds": found.bounds,
         "alternatives": found.alternatives,
         "advice": found.advice,
-        "check": None if check is None else _check_json(question, check),
+        "check": None if check is None else _check_json(question, found, check),
     }
     if question.target is not None:
         fits = view.epsilon <= question.target.epsilon

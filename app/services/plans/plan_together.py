@@ -174,8 +174,10 @@ def _price(shared: _Together) -> Price:
 
 
 def _part_json(shared: _Together, asked: _Asked, part: Part, offers: list[Offer], split: Split) -> dict[str, Any]:
-    best, model = offers[0], asked.model.as_json()
-    precision = precision_json(part.search, part.goal, best)
+    best = offers[0]
+    settled = kind_of(asked.model).planner.settled_model
+    model = settled(asked.model, best.mechanism, shared.people, shared.unit_rows).as_json()
+    precision = precision_json(part.search, part.goal.level, best.mechanism, best.sd)
     shown = precision[part.goal.measure]
     return {
         "model": model,

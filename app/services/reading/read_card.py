@@ -6,6 +6,7 @@ from typing import Any
 
 from app.core.decisions import SAMPLES, View
 from app.core.kinds.plan_figures import finite
+from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
@@ -72,8 +73,11 @@ def build_card(
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
         check=check,
     )
-    approximate = stored_mechanism(release, model).approximation(model)
-    about_answers = [range_line(model.parameters, views), views_line(views, approximate)]
+    mechanism = stored_mechanism(release, model)
+    about_answers = [
+        range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
+        views_line(views, mechanism.approximation(model)),
+    ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta)]
     lines = [*(line(facts) for line in LINES), *checked, *about_answers, moment_line(dataset)]
     card = {

@@ -11,6 +11,10 @@ _BOUND = (
     "Samples keep to a public range ({ranges}): it binds the sampler, for the sake of what a sample costs. If the truth lies "
     "beyond it, samples pile up at its end and their answers say so (at_public_edge)."
 )
+_FREE = (
+    "Samples keep to a public range ({ranges}), which costs this release nothing: its noise does not depend on it. Samples at an "
+    "end of it say so (at_public_edge)."
+)
 _UNBOUND = " The calibrated view keeps to the range of the prior alone."
 _SAMPLES = (
     "Answers come from the samples as they are: few, or drawn below temperature 1, they make intervals that do not fit."
@@ -26,10 +30,11 @@ _NEARLY = (
 _ON_AVERAGE = "on average over the declared prior, for data that follow the model within their bounds"
 
 
-def range_line(parameters: Sequence[Parameter], views: Sequence[View]) -> dict[str, Any]:
+def range_line(parameters: Sequence[Parameter], views: Sequence[View], *, noisy: bool = False) -> dict[str, Any]:
+    """`noisy`: samples were computed from a noisy statistic, not drawn at a price."""
     ranges = [f"{each.name} from {each.lower:g} to {each.upper:g}" for each in parameters[:PARAMETERS_SHOWN]]
     more = len(parameters) - len(ranges)
-    text = _BOUND.format(ranges="; ".join([*ranges, f"and {more} more"] if more else ranges))
+    text = (_FREE if noisy else _BOUND).format(ranges="; ".join([*ranges, f"and {more} more"] if more else ranges))
     value = [parameters[0].lower, parameters[0].upper] if len(parameters) == 1 else None
     return _line("range", value, "declared before the data were seen", text + (_UNBOUND if CALIBRATED in views else ""))
 

@@ -17,7 +17,7 @@ from app.ledger.posting import Posting, reserve_posting
 from app.services.budgets import explained
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
-from app.services.plans.chosen_mechanism import concrete_mechanism
+from app.services.plans.chosen_mechanism import concrete_mechanism, stored_model_of
 from app.services.principals import Steward
 from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import release_view
@@ -46,19 +46,20 @@ async def request_release(
     spec: Mapping[str, Any],
     once: Once[ReleaseView] | None = None,
 ) -> ReleaseView:
-    """`auto` is settled here, from public numbers: what is stored, charged and shown names its mechanism.
+    """`auto` is settled here, from public numbers, and so is a range left open: what is stored, charged and shown names both.
 
     Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
     BudgetExhausted, IdempotencyConflict.
     """
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
-    model = parse_model(spec["model"], dataset_columns(dataset))
-    check = parse_check(spec.get("check"), model)
+    described = parse_model(spec["model"], dataset_columns(dataset))
+    check = parse_check(spec.get("check"), described)
     unit_rows = dataset_unit(dataset).max_rows
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
-    mechanism = await concrete_mechanism(runtime, spec["mechanism"], model, dataset.n, unit_rows, dataset.delta)
+    mechanism = await concrete_mechanism(runtime, spec["mechanism"], described, dataset.n, unit_rows, dataset.delta)
+    model = await stored_model_of(runtime, described, mechanism, dataset.n, unit_rows)
     refuse_wide_budget(mechanism, dataset.epsilon)
     if mechanism.samples > runtime.settings.samples_max:
         raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")

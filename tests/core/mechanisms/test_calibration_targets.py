@@ -268,12 +268,15 @@ def test_noise_wins_and_drawn_samples_come_near_with_people_and_with_samples() -
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_as_many_and_as_cool_as_tell_most_is_nearly_gaussian_noise(epsilon: float) -> None:
-    """At the same cost, where the number is open: within 3 % of the noise, and cooler than the posterior itself."""
+    """At the same cost, where the number is open: within 3 % of the noise, 5 % where it is wide and less is known of truths
+    beyond the trim, and cooler than the posterior itself."""
     asked = compared("bernoulli", 1_000, Target(epsilon, 1e-6))
     drawn, noisy = asked.baps(), asked.gaussian()
     assert isinstance(drawn.mechanism, Baps)
     assert drawn.mechanism.temperature < 0.1
-    assert drawn.accuracy.calibrated_sd == pytest.approx(noisy.accuracy.calibrated_sd, rel=0.03)
+    assert drawn.accuracy.calibrated_sd == pytest.approx(
+        noisy.accuracy.calibrated_sd, rel=0.03 if epsilon == 1 else 0.05
+    )
     warm = Baps(largest_samples(Baps(1).cost(asked.model, 1_000, 1), asked.target)) if epsilon == 1 else None
     assert warm is None or asked.error(asked.rated(warm)) > 1.05 * asked.error(drawn)
 

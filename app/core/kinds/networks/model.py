@@ -1,7 +1,7 @@
 """A discrete Bayesian network with Dirichlet priors, each table a set of Bernoulli splits trimmed to [ω, 1−ω]."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ class NetworkModel:
     splits: Splits = "tree"
     target: str | None = None
     """The class of a naive Bayes model."""
+    trim_open: bool = field(default=False, compare=False, kw_only=True)
+    """Nobody declared it: a mechanism that it costs nothing may make it smaller before anything is stored."""
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app.core.grids.bernoulli import TRIM_DEFAULT, Trim
+from app.core.grids.bernoulli import TRIM_DEFAULT, TRIM_WORDS, Trim
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.splits import Splits
-from app.core.kinds.networks.structure import NODES_MAX, Node, build_network
+from app.core.kinds.networks.structure import NODES_MAX, Network, Node, build_network
 from app.core.schema import LEVELS_MAX, NAME_LENGTH_MAX, Column, ColumnNames
 from app.core.specs import Expects, Maybe, OneOf, Spec
 from app.errors import InvalidModel
@@ -63,7 +63,7 @@ class _TrimmedTables(Spec):
         exclude_if=lambda prior: prior.strength == 1,
         description="Of the nodes without one of their own.",
     )
-    trim: Trim = TRIM_DEFAULT
+    trim: Maybe[Trim] = Field(default=None, description=TRIM_WORDS)
     splits: Splits = Field(
         default="tree",
         description="How a table of more than two levels is split into yes and no: in halves, or in turn.",
@@ -97,7 +97,7 @@ def build_network_model(spec: BayesianNetworkModel, columns: Mapping[str, Column
         levels = column_levels(where, name, columns)
         prior = _prior(f"{where}.prior", node.prior, spec.prior, len(levels))
         nodes.append(Node(name, levels, tuple(node.parents), prior))
-    return NetworkModel("network", build_network(nodes), spec.trim, spec.splits)
+    return _model(spec, "network", build_network(nodes))
 
 
 def build_naive_bayes(spec: NaiveBayesModel, columns: Mapping[str, Column]) -> NetworkModel:
@@ -111,7 +111,12 @@ def build_naive_bayes(spec: NaiveBayesModel, columns: Mapping[str, Column]) -> N
         levels = column_levels("model.class" if name == target else "model.features", name, columns)
         prior = _prior(f"model.priors.{name}", spec.priors.get(name), spec.prior, len(levels))
         nodes.append(Node(name, levels, () if name == target else (target,), prior))
-    return NetworkModel("naive_bayes", build_network(nodes, "model.features"), spec.trim, spec.splits, target)
+    return _model(spec, "naive_bayes", build_network(nodes, "model.features"), target)
+
+
+def _model(spec: _TrimmedTables, family: str, network: Network, target: str | None = None) -> NetworkModel:
+    trim = TRIM_DEFAULT if spec.trim is None else spec.trim
+    return NetworkModel(family, network, trim, spec.splits, target, trim_open=spec.trim is None)
 
 
 def column_levels(where: str, name: str, columns: Mapping[str, Column]) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """Plans for Bayesian networks: every mechanism at the same (ε, δ), the papers' utility bounds, what `auto` chooses."""
 
 import math
+from dataclasses import replace
 from typing import Any, cast
 
+from app.core.grids.bernoulli import TRIM_MIN
 from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
 from app.core.kinds.networks.accuracy_search import accuracy_search
@@ -51,8 +53,9 @@ def figures(question: PlanQuestion) -> Figures:
     else:
         own = rated(model, _calibrated(question, model), people, unit_rows)
         rest = _compared(question, model, own)
+    own = replace(own, model=settled_model(model, own.mechanism, people, unit_rows))
     return Figures(
-        model=model,
+        model=own.model,
         mechanism=own.mechanism,
         cost=own.cost,
         accuracy=_accuracy_json(own.accuracy),
@@ -79,6 +82,15 @@ def settled(mechanism: ReleaseMechanism, model: ReleaseModel, people: int, unit_
         tried = [NetworkMap(mechanism.epsilon, score) for score in SCORES]
         return min(tried, key=lambda each: expected_accuracy(network, each, people, unit_rows).kl)
     return mechanism
+
+
+def settled_model(model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int) -> NetworkModel:
+    """A trim that nobody declared is tiny where it costs nothing: noise on counts does not depend on it."""
+    network = cast(NetworkModel, model)
+    if not network.trim_open:
+        return network
+    tiny = isinstance(mechanism, NetworkLaplace | NetworkGaussian | NetworkFourier)
+    return replace(network, trim=TRIM_MIN if tiny else network.trim, trim_open=False)
 
 
 def _calibrated(question: PlanQuestion, model: NetworkModel) -> NetworkMechanism:
@@ -210,10 +222,11 @@ def _positive(value: float) -> float | None:
 
 def _alternative_json(other: NetworkAlternative, delta: float) -> dict[str, Any]:
     return {
+        "model": settled_model(other.model, other.mechanism, other.people, other.unit_rows).as_json(),
         "mechanism": other.mechanism.as_json(),
         "epsilon": other.cost.total.epsilon(delta),
         "accuracy": _accuracy_json(other.accuracy),
     }
 
 
-PLANNER = Planner(figures, choose, settled, accuracy_search)
+PLANNER = Planner(figures, choose, settled, settled_model, accuracy_search)

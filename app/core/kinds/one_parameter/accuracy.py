@@ -21,18 +21,20 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.mechanism_fields import AUTO_SCORE, SCORES
 from app.core.kinds.one_parameter.calibrated_accuracy import (
     drawn_calibrated_sd,
     noise_calibrated_sd,
     noise_variance,
-    point_calibrated_sd,
+    scored_calibrated_sd,
+    tempered_calibrated_sd,
 )
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Mechanism
 from app.core.kinds.one_parameter.mechanisms.baps import Baps
 from app.core.kinds.one_parameter.mechanisms.gaussian import Gaussian
 from app.core.kinds.one_parameter.mechanisms.laplace import Laplace
-from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, score_error, score_errors
+from app.core.kinds.one_parameter.mechanisms.map_point import MapPoint, likelihood_power, score_error
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -86,12 +88,15 @@ def _noise_accuracy(model: Model, mechanism: Laplace | Gaussian, people: int, un
 
 
 def _point_accuracy(model: Model, point: MapPoint, people: int, unit_rows: int) -> Accuracy:
-    if point.score == "auto":
-        errors = score_errors(model, point.epsilon, people, unit_rows, point.law).values()
-        chosen = min(errors, key=lambda each: each.total_sd)
+    scores = SCORES if point.score == AUTO_SCORE else (point.score,)
+    errors = {score: score_error(score, model, point.epsilon, people, unit_rows, point.law) for score in scores}
+    best = min(scores, key=lambda score: errors[score].total_sd)
+    chosen = errors[best]
+    if best == "log_density":
+        power = likelihood_power(model, point.epsilon, people, unit_rows)
+        calibrated = tempered_calibrated_sd(model, 1, power, people, unit_rows)
     else:
-        chosen = score_error(point.score, model, point.epsilon, people, unit_rows, point.law)
-    calibrated = point_calibrated_sd(model, people, chosen.drawing_sd)
+        calibrated = scored_calibrated_sd(model, people, chosen.drawing_sd)
     return Accuracy(chosen.drawing_sd, chosen.drawing_sd, chosen.total_sd, chosen.total_sd, calibrated)
 
 

@@ -7,10 +7,14 @@ Whatever is published measures the sum t of n rows with some variance w of its o
 
     laplace, gaussian   w the variance of the noise; with several rows a person of t − μ·m, the number m being noisy too
     baps                w = 1/(N·ψ″), ψ″ the variance of τη under the table at t: N draws measure t like Gaussian noise
-    map                 w from how far the point lies from the centre for being drawn, simulated (`map_simulation.py`)
+    map                 by log-density the draw it is, N = 1 at its power; by probability w from how far the point lies from the
+                        centre for being drawn, simulated (`map_simulation.py`)
 
 Truths are those of the prior most of whose rows lie within the column's bounds: nothing is learned about others by any mechanism.
-Beyond the trim the table tells little more than the side: there P is the precision of the prior on that side alone.
+Beyond the trim a table tells little more than the side, and that only as well as it tells sums at the end of the trim apart: with
+S the precision of the prior on that side alone, J₀ the information there and 1−2/π the variance of half a normal law,
+
+    sd(θ|R)² ≈ 1/(S + J) + 1/(P + J₀/(1−2/π)),   at most 1/(P + J)
 """
 
 import math
@@ -31,6 +35,7 @@ Array = NDArray[np.float64]
 
 LEVELS = 65
 CLIPPED_MOST = 0.5
+HALF_NORMAL = 1 - 2 / math.pi
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +46,12 @@ class _Truths:
     mean: Array
     variance: Array
     slope: Array
-    precision: Array
-    """The prior's; beyond the trim that of the part beyond."""
+    prior: float
+    """Its precision."""
+    side: Array
+    """The same of the part beyond the trim, for truths there."""
+    edge: NDArray[np.int64]
+    """The truth nearest to that end of the trim, for truths beyond it."""
 
 
 def noise_calibrated_sd(
@@ -60,23 +69,30 @@ def noiseless_calibrated_sd(model: Model, people: int) -> float:
 
 
 def drawn_calibrated_sd(model: Model, baps: Baps, people: int, unit_rows: int) -> float:
+    return tempered_calibrated_sd(model, baps.samples, baps.temperature, people, unit_rows)
+
+
+def tempered_calibrated_sd(model: Model, samples: int, temperature: float, people: int, unit_rows: int) -> float:
+    """Of draws at any power on the likelihood, that of a `map` point above 1 too."""
     truths = _truths(model)
-    bend = _table_bends(model, people, unit_rows, baps.temperature)
-    with np.errstate(divide="ignore"):
-        return _mean_sd(truths, people, 1 / (baps.samples * bend), beyond=True)
+    bend = _table_bends(model, people, unit_rows, temperature)
+    with np.errstate(divide="ignore", over="ignore"):
+        return _mean_sd(truths, people, 1 / (samples * bend), beyond=True)
 
 
-def point_calibrated_sd(model: Model, people: int, drawing_sd: float) -> float:
+def scored_calibrated_sd(model: Model, people: int, drawing_sd: float) -> float:
     """Of a point that lies so far from the posterior's centre for being drawn."""
     truths = _truths(model)
     return _mean_sd(truths, people, (people * truths.slope * drawing_sd) ** 2, beyond=True)
 
 
-def beyond_range(model: Model) -> float:
-    """What the untrimmed prior has beyond the public range of the samples."""
+def beyond_range(model: Model, lower: float | None = None, upper: float | None = None) -> float:
+    """What the untrimmed prior has beyond the public range of the samples, or beyond another one."""
+    lower = model.parameter.lower if lower is None else lower
+    upper = model.parameter.upper if upper is None else upper
     law = row_law(model)
     weight, theta = np.exp(law.log_weight - law.log_weight.max()), law.prior.theta(law.phi)
-    beyond = (theta < model.parameter.lower) | (theta > model.parameter.upper)
+    beyond = (theta < lower) | (theta > upper)
     return float(weight[beyond].sum() / weight.sum())
 
 
@@ -99,9 +115,13 @@ def _laplace_variance(scale: float) -> float:
 
 
 def _mean_sd(truths: _Truths, people: int, noise: Array, *, beyond: bool = False) -> float:
-    precision = truths.precision if beyond else np.full_like(noise, truths.precision.min())
     information = (people * truths.slope) ** 2 / (people * truths.variance + noise)
-    return float(np.mean(1 / np.sqrt(precision + information)))
+    variance = 1 / (truths.prior + information)
+    if beyond:
+        apart = 1 / (truths.side + information)
+        told = 1 / (truths.prior + information[truths.edge] / HALF_NORMAL)
+        variance = np.where(truths.side > truths.prior, np.minimum(variance, apart + told), variance)
+    return float(np.mean(np.sqrt(variance)))
 
 
 @lru_cache(maxsize=512)
@@ -133,12 +153,15 @@ def _truths(model: Model) -> _Truths:
     slope = np.abs(means[1] - means[0]) / np.maximum(law.prior.theta(high) - law.prior.theta(low), 1e-300)
     mean, variance, _ = law.row.at(chosen, law.prior.theta(chosen))
     truth = law.prior.theta(chosen)
-    precision = np.full(LEVELS, _precision(theta, weight))
-    for side in (theta < model.parameter.lower, theta > model.parameter.upper):
-        if weight[side].sum() > 0:
-            beyond = (truth >= theta[side].min()) & (truth <= theta[side].max())
-            precision[beyond] = np.maximum(precision[beyond], _precision(theta[side], weight[side]))
-    return _Truths(truth, mean, np.maximum(variance, 1e-12), slope, precision)
+    prior, edge = _precision(theta, weight), np.arange(LEVELS)
+    own = np.full(LEVELS, prior)
+    inside = np.flatnonzero((truth >= model.parameter.lower) & (truth <= model.parameter.upper))
+    for outside, end in ((theta < model.parameter.lower, np.argmin), (theta > model.parameter.upper, np.argmax)):
+        if weight[outside].sum() > 0 and len(inside):
+            there = (truth >= theta[outside].min()) & (truth <= theta[outside].max())
+            own[there] = np.maximum(own[there], _precision(theta[outside], weight[outside]))
+            edge[there] = inside[end(truth[inside])]
+    return _Truths(truth, mean, np.maximum(variance, 1e-12), slope, prior, own, edge)
 
 
 def _precision(theta: Array, weight: Array) -> float:

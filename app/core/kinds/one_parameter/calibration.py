@@ -84,7 +84,7 @@ class _Omegas:
         trim = math.sin(math.pi / 4 - math.exp(log_width) / 2) ** 2
         trim = min(max(trim, TRIM_MIN), TRIM_MAX)
         name = self._model.parameter.name
-        return replace(self._model, trim=trim, parameter=Parameter(name, trim, 1 - trim))
+        return replace(self._model, trim=trim, parameter=Parameter(name, trim, 1 - trim), range_open=False)
 
 
 class _Ranges:
@@ -101,7 +101,7 @@ class _Ranges:
             return self._model
         cut = (self._last - self._first) * -math.expm1(log_share) / 2
         lower, upper = self._model.spacing.inverse(np.array([self._first + cut, self._last - cut])).tolist()
-        return replace(self._model, parameter=Parameter(self._model.parameter.name, lower, upper))
+        return replace(self._model, parameter=Parameter(self._model.parameter.name, lower, upper), range_open=False)
 
 
 def _log_width(trim: float) -> float:

@@ -1,16 +1,18 @@
 """Plans for one column and one parameter: calibrated, compared with the other mechanisms, chosen by `auto`."""
 
 import math
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
-from app.core.kinds.one_parameter.accuracy import expected_accuracy
-from app.core.kinds.one_parameter.accuracy_search import accuracy_search
+from app.core.kinds.accuracy_goal import AccuracyQuestion
+from app.core.kinds.one_parameter.accuracy_search import OneParameterSearch, accuracy_search
 from app.core.kinds.one_parameter.calibration import largest_temperature, smallest_trim
 from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint, Mechanism
+from app.core.kinds.one_parameter.open_range import settled_model
 from app.core.kinds.one_parameter.plan_curves import plan_curves
 from app.core.kinds.one_parameter.plan_figures import (
     accuracy_json,
@@ -25,6 +27,7 @@ from app.core.kinds.plan_figures import (
     COMPARED_TO,
     Choice,
     Figures,
+    Intervals,
     Planner,
     PlanQuestion,
     auto_samples,
@@ -38,19 +41,29 @@ from app.errors import InvalidMechanism, NumericalFailure
 
 
 def figures(question: PlanQuestion) -> Figures:
-    model, own, rest, asked = _rated(question)
+    own, rest, asked = _rated(question)
     mechanism, cost = own.mechanism, own.cost
     people, unit_rows, delta = question.people, question.unit_rows, question.delta
+    model = settled_model(asked.model, mechanism, people, unit_rows)
     return Figures(
         model=model,
         mechanism=mechanism,
         cost=cost,
         accuracy=accuracy_json(own),
-        alternatives=[alternative_json(other, delta) for other in rest],
+        alternatives=[
+            alternative_json(other, delta, settled_model(asked.model, other.mechanism, people, unit_rows))
+            for other in rest
+        ],
         advice=_advice(question, asked, own, rest),
         curves=plan_curves(model, mechanism, cost, people, unit_rows, delta, question.samples_max),
         prior_predictive=predictive_json(model),
         scores=scores_json(model, mechanism, people, unit_rows),
+        intervals=Intervals(
+            OneParameterSearch(
+                AccuracyQuestion(model, people, unit_rows, delta, None, question.samples_max), quick=True
+            ),
+            own.accuracy.calibrated_sd,
+        ),
     )
 
 
@@ -73,23 +86,29 @@ def settled(mechanism: ReleaseMechanism, model: ReleaseModel, people: int, unit_
     return mechanism
 
 
-def _rated(question: PlanQuestion) -> tuple[Model, Alternative, list[Alternative], Comparison]:
-    """(model, the mechanism asked for, others at the same cost, what they were compared by)."""
+def _rated(question: PlanQuestion) -> tuple[Alternative, list[Alternative], Comparison]:
+    """(the mechanism asked for on the model as it would be stored, others at the same cost, what they were compared by)."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if is_auto(question.mechanism):
             asked = _auto(question)
-            own, *rest = alternatives(asked)
+            best, *rest = alternatives(asked)
+            own = _stored(asked, best)
         else:
             model, mechanism = _calibrated(question)
             cost = mechanism.cost(model, question.people, question.unit_rows)
-            accuracy = expected_accuracy(model, mechanism, question.people, question.unit_rows)
-            own = Alternative(mechanism, cost, accuracy)
             target = Target(cost.total.epsilon(question.delta) * (1 + 1e-9), question.delta)
             asked = Comparison(model, question.people, question.unit_rows, target, samples_max=question.samples_max)
+            own = _stored(asked, asked.rated(mechanism))
             rest = _compared(asked, mechanism) if question.compared else []
     if not all(math.isfinite(each.accuracy.total_sd) for each in (own, *rest)):
         raise NumericalFailure("the accuracy of this release cannot be computed: the trim is too wide")
-    return asked.model, own, rest, asked
+    return own, rest, asked
+
+
+def _stored(asked: Comparison, rated: Alternative) -> Alternative:
+    """The same on the range that would be stored, where that was left open."""
+    model = settled_model(asked.model, rated.mechanism, asked.people, asked.unit_rows)
+    return rated if model == asked.model else replace(asked, model=model).rated(rated.mechanism)
 
 
 def _calibrated(question: PlanQuestion) -> tuple[Model, Mechanism]:
@@ -134,4 +153,4 @@ def _compared(asked: Comparison, mechanism: Mechanism) -> list[Alternative]:
     return found
 
 
-PLANNER = Planner(figures, choose, settled, accuracy_search)
+PLANNER = Planner(figures, choose, settled, settled_model, accuracy_search)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from app.core.kinds.one_parameter.accuracy import expected_accuracy
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint, Mechanism
+from app.core.kinds.one_parameter.range_prices import range_prices
 from app.core.privacy import ORDERS, conversion_offset
 from app.core.privacy.release_cost import SAMPLES_MAX, ReleaseCost
 
@@ -29,6 +30,7 @@ def plan_curves(
     samples_max: int = SAMPLES_MAX,
 ) -> dict[str, Points]:
     """`by_samples`: ε and error for each N. `by_epsilon`: for each ε the largest N that fits, if any does, and its error.
+    `by_range`: what draws would cost with another trim.
 
     Where samples are free, N stays and the noise follows ε; a point is chosen by whichever score is better at each ε, which is
     the most it costs.
@@ -48,7 +50,11 @@ def plan_curves(
         }
         for epsilon, each in fitting
     ]
-    return {"by_samples": _by_samples(model, mechanism, cost, people, delta, samples_max), "by_epsilon": by_epsilon}
+    return {
+        "by_samples": _by_samples(model, mechanism, cost, people, delta, samples_max),
+        "by_epsilon": by_epsilon,
+        "by_range": range_prices(model, mechanism, people, unit_rows, delta),
+    }
 
 
 def _by_samples(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.kinds.mechanism_fields import SCORES
-from app.core.kinds.one_parameter.comparison import Alternative, Comparison, reason
+from app.core.kinds.one_parameter.comparison import Alternative, Comparison, ranked, reason
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import MapPoint, Mechanism
 from app.core.kinds.one_parameter.mechanisms.map_point import score_errors
@@ -29,8 +29,10 @@ def accuracy_json(rated: Alternative) -> dict[str, Any]:
     }
 
 
-def alternative_json(rated: Alternative, delta: float) -> dict[str, Any]:
+def alternative_json(rated: Alternative, delta: float, model: Model) -> dict[str, Any]:
+    """`model` as it would be stored with that mechanism."""
     return {
+        "model": model.as_json(),
         "mechanism": rated.mechanism.as_json(),
         "epsilon": rated.cost.total.epsilon(delta),
         "accuracy": accuracy_json(rated),
@@ -48,11 +50,8 @@ def scores_json(model: Model, mechanism: Mechanism, people: int, unit_rows: int)
 
 
 def advice(asked: Comparison, own: Alternative, others: list[Alternative]) -> str:
-    """Which is the most accurate, and why; a point comes last unless one sample was asked for."""
-    best, *rest = sorted(
-        [own, *others],
-        key=lambda each: (isinstance(each.mechanism, MapPoint) and asked.samples != 1, asked.error(each)),
-    )
+    """Which is the most accurate, and why; single samples come last."""
+    best, *rest = ranked(asked, [own, *others])
     return reason(asked, best, rest)
 
 

@@ -42,6 +42,7 @@ WIDE_NOISE = 12.0
 SIMULATED = "simulated releases, truths from the prior, seeded by public names; no data"
 SEVERAL_ROWS = "not simulated with several rows a person; measured beforehand (docs/privacy.md, what may be believed)"
 MANY_DRAWN = "not simulated for so many draws; measured beforehand (docs/privacy.md, what may be believed)"
+TOO_WIDE = "not simulated: the prior is too wide for doubles"
 POINT = "not simulated for a single point"
 
 
@@ -65,9 +66,12 @@ def simulated_coverage(model: Model, mechanism: Mechanism, people: int, unit_row
         return Coverage.unknown(MANY_DRAWN)
     kept = mechanism if isinstance(mechanism, Baps) else mechanism.with_samples(1)
     try:
-        return _simulated(model, kept, people, level)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what overflows is not shown
+            found = _simulated(model, kept, people, level)
     except CalibratedUnavailable as unavailable:
         return Coverage.unknown(unavailable.detail)
+    shown = (found.share, found.half_width, found.sd)
+    return found if all(each is not None and math.isfinite(each) for each in shown) else Coverage.unknown(TOO_WIDE)
 
 
 @lru_cache(maxsize=256)

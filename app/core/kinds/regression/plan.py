@@ -68,6 +68,11 @@ def settled(mechanism: ReleaseMechanism, model: ReleaseModel, people: int, unit_
     return mechanism
 
 
+def settled_model(model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int) -> ReleaseModel:
+    """A ball or bounds are always declared."""
+    return model
+
+
 def _calibrated(question: PlanQuestion, model: RegressionModel) -> RegressionMechanism:
     people, unit_rows, target = question.people, question.unit_rows, question.target
     if question.calibrate is None or target is None:
@@ -141,4 +146,4 @@ def _accuracy_json(rated: RatedRegression) -> dict[str, Any]:
     return {"total_sd": rated.error, "measure": MEASURE, "method": METHOD}
 
 
-PLANNER = Planner(figures, choose, settled, accuracy_search)
+PLANNER = Planner(figures, choose, settled, settled_model, accuracy_search)

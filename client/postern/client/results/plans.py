@@ -79,6 +79,7 @@ class PlanPoint:
 class PlanCurves:
     by_samples: tuple[PlanPoint, ...]
     by_epsilon: tuple[PlanPoint, ...]
+    by_range: tuple[dict[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class PlanAlternative:
     mechanism: dict[str, Any]
     epsilon: float
     accuracy: PlanAccuracy
+    model: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

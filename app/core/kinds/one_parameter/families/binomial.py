@@ -45,7 +45,7 @@ def build_binomial(spec: BinomialModel, columns: Mapping[str, Column]) -> Natura
     return NaturalModel(
         family="binomial",
         statistic=whole_statistic(column),
-        parameter=Parameter("theta", spec.trim, 1 - spec.trim),
+        parameter=Parameter("theta", spec.within, 1 - spec.within),
         eta=LOG_ODDS,
         partition=Combination(complement=Fraction(-trials)),
         spacing=ARCSINE,
@@ -53,6 +53,7 @@ def build_binomial(spec: BinomialModel, columns: Mapping[str, Column]) -> Natura
         prior=build_prior(spec.prior, ARCSINE, "beta"),
         sums=SumLaw("binomial", trials),
         known=(("trials", trials),),
-        trim=spec.trim,
+        trim=spec.within,
+        range_open=spec.trim is None,
         papers_trials=trials,
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.core.grids.bernoulli import TRIM_DEFAULT, Trim
+from app.core.grids.bernoulli import TRIM_DEFAULT, TRIM_WORDS, Trim
 from app.core.grids.priors import ProbabilityPrior, RatePrior
 from app.core.parameters import Parameter
 from app.core.schema import NAME_LENGTH_MAX, Column, ColumnType
@@ -30,7 +30,8 @@ class ColumnModel(Spec):
 
 
 class TrimRange(Spec):
-    """The public range of a parameter. An end that is left out follows from the column's bounds."""
+    """The public range of a parameter. An end that is left out follows from the column's bounds; without either, the range is
+    wider where noise is added, which it costs nothing."""
 
     lower: Maybe[float] = Field(default=None, description="The parameter is never below.")
     upper: Maybe[float] = Field(default=None, description="The parameter is never above.")
@@ -38,7 +39,12 @@ class TrimRange(Spec):
 
 class ProbabilityModel(ColumnModel):
     prior: ProbabilityPrior | None = Field(default=None, description="Uniform if null or left out.")
-    trim: Trim = TRIM_DEFAULT
+    trim: Maybe[Trim] = Field(default=None, description=TRIM_WORDS)
+
+    @property
+    def within(self) -> float:
+        """The trim, or the default of draws."""
+        return TRIM_DEFAULT if self.trim is None else self.trim
 
 
 class RateModel(ColumnModel):
@@ -71,6 +77,10 @@ def read_trim(trim: TrimRange, name: str, default: tuple[float, float], within: 
     if not lower < upper or not upper - lower > 1e-9 * max(abs(lower), abs(upper)):
         raise InvalidModel("model.trim.upper", "a number clearly above `lower`")
     return Parameter(name, lower, upper)
+
+
+def is_open(trim: TrimRange) -> bool:
+    return trim.lower is None and trim.upper is None
 
 
 def whole_statistic(column: Column, transform: Transform = "identity") -> StatisticRequest:

@@ -46,7 +46,7 @@ def waiting_time(
     return NaturalModel(
         family=spec.family,
         statistic=whole_statistic(column),
-        parameter=Parameter("theta", spec.trim, 1 - spec.trim),
+        parameter=Parameter("theta", spec.within, 1 - spec.within),
         eta=Combination(complement=Fraction(1)),
         partition=Combination(log=-Fraction(successes)),
         spacing=WAITING,
@@ -54,5 +54,6 @@ def waiting_time(
         prior=build_prior(spec.prior, WAITING, "beta"),
         sums=SumLaw("negative_binomial", successes),
         known=known,
-        trim=spec.trim,
+        trim=spec.within,
+        range_open=spec.trim is None,
     )

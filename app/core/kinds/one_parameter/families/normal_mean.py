@@ -20,6 +20,7 @@ from app.core.kinds.one_parameter.families.family_parts import (
     Known,
     TrimRange,
     bounds_of,
+    is_open,
     read_column,
     read_trim,
     real_statistic,
@@ -56,4 +57,5 @@ def build_normal_mean(spec: NormalMeanModel, columns: Mapping[str, Column]) -> N
         prior=build_prior(spec.prior, EVEN, "normal", mean=(lower + upper) / 2, sd=upper - lower),
         sums=SumLaw("normal", spec.sd),
         known=(("sd", spec.sd),),
+        range_open=is_open(spec.trim),
     )

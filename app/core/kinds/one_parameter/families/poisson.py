@@ -16,6 +16,7 @@ from app.core.kinds.one_parameter.families.family_parts import (
     RATE_MIN,
     RateModel,
     bounds_of,
+    is_open,
     read_column,
     read_trim,
     whole_statistic,
@@ -45,4 +46,5 @@ def build_poisson(spec: PoissonModel, columns: Mapping[str, Column]) -> NaturalM
         information=4.0,
         prior=build_prior(spec.prior, SQUARE_ROOT, "gamma", shape=1.0, rate=6 / upper),
         sums=SumLaw("poisson"),
+        range_open=is_open(spec.trim),
     )

@@ -10,7 +10,7 @@ from app.core.grids.natural_model import NaturalModel
 from app.core.grids.priors import build_prior
 from app.core.grids.spacing import LOGARITHM
 from app.core.grids.sum_laws import SumLaw
-from app.core.kinds.one_parameter.families.family_parts import RATE_MAX, RATE_MIN, RateModel, read_trim
+from app.core.kinds.one_parameter.families.family_parts import RATE_MAX, RATE_MIN, RateModel, is_open, read_trim
 from app.core.statistics.sums import StatisticRequest
 
 
@@ -42,4 +42,5 @@ def rate_model(
         prior=build_prior(spec.prior, LOGARITHM, "gamma", shape=1.0, rate=1 / centre),
         sums=SumLaw("gamma", power),
         known=known,
+        range_open=is_open(spec.trim),
     )
