@@ -73,7 +73,7 @@ class Batch:
         """("answer" or "problem", JSON) for every question in order. Raises what `require_still_readable` raises."""
         for raw in self.queries:
             try:
-                async with self.line.next_question():
+                async with self.line:
                     body = await self._answer(bytes(raw))
             except (InvalidInput, CalibratedUnavailable) as refusal:
                 outcome = "problem", encode(problem_of(refusal))
@@ -91,10 +91,10 @@ class Batch:
         public, release = await self._opened(view_asked(spec))
         question = await read_question(self.runtime, public, body, self.line.in_thread, spec=spec, keep=keep)
         asked = len(self.queries) if self.together else 1
-        preview = question.preview(public.size, questions=asked)
-        self._spend(preview.work * preview.samples)
+        question.utility.check(public.size)
+        self._spend(question.work * public.size)
         if release is None:
-            answer = encode(preview_json(preview, public))
+            answer = encode(preview_json(question.preview(public.size, questions=asked), public))
         else:
             options: dict[str, Any] = {"questions": asked, "keep": keep}
             answer = await answer_bytes(self.runtime, release, question, body, self.line.in_thread, **options)

@@ -138,10 +138,16 @@ def _length_max(spec: Any) -> int:
 
 def answer_json(question: Question, release: PublishedRelease, questions: int) -> dict[str, Any]:
     public = release.public
-    found = answer_question(question, release.samples, questions=questions)
-    rests_on = {"samples": public.evidence, "view": public.view, "points": public.points}
-    told = print_of_answer(question, release).as_json()
-    return found.as_json() | rests_on | told | {"release": public.id, "cost": FREE}
+    found, told = answer_question(question, release.samples, questions=questions), print_of_answer(question, release)
+    return {
+        **found.as_json(),
+        "samples": public.evidence,
+        "view": public.view,
+        "points": public.points,
+        **told.as_json(),
+        "release": public.id,
+        "cost": FREE,
+    }
 
 
 def preview_json(preview: Preview, release: PublicRelease) -> dict[str, Any]:

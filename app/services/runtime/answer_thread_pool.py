@@ -6,9 +6,9 @@ for at most one of theirs a thread; and a line has an end, beyond which question
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from app.errors import TooBusy, Unavailable
@@ -21,7 +21,7 @@ LINE_MAX = 16
 
 
 class Line:
-    """One reader's large questions and batches, one turn after another."""
+    """One reader's large questions and batches, one turn after another. `async with line`: the next question of a batch."""
 
     def __init__(self, room: "AnswerRoom") -> None:
         self._room = room
@@ -29,17 +29,18 @@ class Line:
         self._next_question = asyncio.Lock()
         self.length = 0
 
-    @asynccontextmanager
-    async def next_question(self) -> AsyncIterator[None]:
+    async def __aenter__(self) -> None:
         """One question of all the reader's batches, and then the event loop is everybody's for a turn.
 
         Without it sixteen batches would take sixteen questions to the loop in every turn, and each may take milliseconds.
         """
-        async with self._next_question:
-            try:
-                yield
-            finally:
-                await asyncio.sleep(0)
+        await self._next_question.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._next_question.release()
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         async with self._turn:
