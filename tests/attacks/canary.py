@@ -23,11 +23,14 @@ def canary_rows() -> bytes:
 
 
 class Search:
-    """What must not be found. `hashed` are private bytes of which no unkeyed hash may be found either."""
+    """What must not be found. `hashed` are private bytes of which no unkeyed hash may be found either.
+
+    Five digits stand in a megabyte of hexadecimal digits by chance: they are a number only where no such digit is next to them.
+    """
 
     def __init__(self, hashed: Iterable[bytes] = ()) -> None:
         self._texts = {
-            f"{name} as text": (b"%d" % count, re.compile(rb"(?<![0-9.])%d(?![0-9])" % count))
+            f"{name} as text": (b"%d" % count, re.compile(rb"(?<![0-9A-Fa-f.])%d(?![0-9A-Fa-f])" % count))
             for name, count in _counts().items()
         }
         self._bytes = {"an id": HOUSE, "a cell": CELL, "the mean as text": repr(CURED / PEOPLE)[:12].encode()}

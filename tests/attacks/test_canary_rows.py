@@ -146,6 +146,7 @@ async def test_nothing_stored_logged_cached_or_sent_holds_a_canary(
         b"days 173.25519",
         f'"total":{CURED},'.encode(),
         f" {PEOPLE - CURED}\n".encode(),
+        f"rows{CURED}".encode(),
         CURED.to_bytes(8, "little"),
         (PEOPLE - CURED).to_bytes(4, "big"),
         f"{CURED / PEOPLE}".encode(),
@@ -165,5 +166,5 @@ def test_the_search_would_find_values_and_hashes_and_leaves_public_numbers_alone
     digest = hashlib.sha256(b"rows")
     assert search.in_value(digest.digest())
     assert search.in_value(f'"{digest.hexdigest()[:32]}"')
-    for public in (PEOPLE, f'"n":{PEOPLE}', f"{CURED}7", 10 * CURED, "0.52", b"person"):
+    for public in (PEOPLE, f'"n":{PEOPLE}', f"{CURED}7", f"9d{PEOPLE - CURED}a0c", 10 * CURED, "0.52", b"person"):
         assert search.in_value(public) == []
