@@ -25,7 +25,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-fast test-second test-deep test-defects test-faults lint format types openapi openapi-drift bench check lock clean
+.PHONY: help setup run test test-fast test-second test-compiled test-deep test-defects test-faults lint format types openapi openapi-drift bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,10 @@ QUICK := "not slow and not deep and not servers"
 # On a second Python: one case of each, and every case of the expressions users write.
 test-second: $(VENV)/.installed-dev
 	$(PYTEST) -m $(QUICK) --one-of-each --every-case-below tests/core/decisions $(ARGS)
+
+# Once, before several workers would each compile the same modules at the same time.
+test-compiled: $(VENV)/.installed-dev
+	@$(BIN)/pytest --collect-only -qq -p no:cacheprovider > /dev/null
 
 test-defects: setup ## Put defects into a copy of the sources, one at a time, and see that the suite notices each
 	$(BIN)/python -m tests.defects.run $(ARGS)

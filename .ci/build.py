@@ -31,6 +31,8 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parents[1]
 CHECKS, SUITE = ("lint", "types", "openapi-drift"), "test"
 """Together they are `make check`, which a test compares."""
+COMPILED = "test-compiled"
+"""Before the suite: three workers would compile every test three times, side by side."""
 SECOND_SUITE, SECOND_TESTS = "test-second", ("tests/core", "tests/api")
 WORKERS = 3
 """On two cores: tests that wait for a lease or a public moment leave theirs to others."""
@@ -255,6 +257,7 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     tests = shlex.join(chosen.tests)
     seed = [] if chosen.seed is None else [f"SEED={chosen.seed}"]
     install = Part("install", main, make("--jobs=3", "setup", python=main.python), top / "install.log", shown=True)
+    compiled = Part("compile", main, make(COMPILED), top / "compile.log")
     suite = Part(
         "suite", main, make(SUITE, *seed, f"WORKERS={WORKERS}", f"ARGS={tests}"), top / "suite.log", shown=True
     )
@@ -274,11 +277,12 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
             place.fill()
         if work.run(install):
             background.start()
-            work.run(suite)
+            if work.run(compiled):
+                work.run(suite)
             background.join()
     finally:
         work.end()
-    parts = [install, *chain, suite]
+    parts = [install, *chain, compiled, suite]
     return parts, all(part.status == 0 for part in parts)
 
 

@@ -20,7 +20,7 @@ from tests.servers.database_lot import DatabaseLot
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
 
-pytest_plugins = ["tests.empty_home", "tests.random_order", "tests.one_of_each"]
+pytest_plugins = ["tests.empty_home", "tests.random_order", "tests.fewer_cases", "tests.one_of_each"]
 
 settings.register_profile("postern", derandomize=True, deadline=None)
 settings.load_profile("postern")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests import empty_home, random_order
+from tests.fewer_cases import spread
 
 ITEMS = [(folder, file, number) for folder in "abcd" for file in "123" for number in range(6)]
 
@@ -39,6 +40,15 @@ def test_tests_of_a_file_stay_together_and_files_of_a_folder_too(seed: int) -> N
     assert sum(one != other for one, other in zip(folders[1:], folders, strict=False)) == 3
     numbers = [number for _, _, number in ordered(seed)]
     assert numbers != sorted(numbers)
+
+
+def test_fewer_cases_are_always_the_same_and_have_every_value_before_one_comes_again() -> None:
+    cases = [frozenset({("engine", engine), ("act", 10 + act)}) for act in range(5) for engine in range(2)]
+    kept = [cases[place] for place in spread(cases, 5)]
+    assert {value for case in kept for value in case} == {value for case in cases for value in case}
+    assert sorted(sum(("engine", engine) in case for case in kept) for engine in range(2)) == [2, 3]
+    assert spread(cases, 5) == spread(cases, 5)
+    assert sorted(spread(cases, 99)) == list(range(10))
 
 
 @pytest.mark.parametrize("name", empty_home.DIRECTORIES)

@@ -94,6 +94,7 @@ async def test_a_release_stores_the_score_its_plan_named(service: Service):
     await service.settled(made["id"])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("calibrate", ["samples", "temperature", "trim"])
 async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_take(known: Service, calibrate: str):

@@ -72,6 +72,7 @@ def told(answer: httpx.Response) -> tuple[int, bytes, str | None, str]:
     return answer.status_code, answer.content, answer.headers.get("location"), answer.headers["content-type"]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_repetition_is_told_the_same_bytes_and_does_nothing(service: Service, kind: str):
     call = (await calls(service, [kind]))[kind]
@@ -90,6 +91,7 @@ async def test_a_repetition_is_told_the_same_bytes_and_does_nothing(service: Ser
     assert await count(service, call) == made
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_another_body_or_another_route_under_the_same_key_is_a_conflict(service: Service, kind: str):
     every = await calls(service, [each for each in KINDS if (each == "access") == (kind == "access")])
@@ -103,6 +105,7 @@ async def test_another_body_or_another_route_under_the_same_key_is_a_conflict(se
     assert await count(service, call) == made
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_of_simultaneous_first_requests_one_does_the_work(service: Service, kind: str):
     call = (await calls(service, [kind]))[kind]

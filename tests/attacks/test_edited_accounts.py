@@ -31,6 +31,7 @@ EDITS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.cases(4)
 @POSTGRES_DEEP
 @pytest.mark.parametrize("name", EDITS)
 async def test_an_edited_account_is_not_charged_and_stops_the_service(world: World, name: str) -> None:
@@ -86,6 +87,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", REFUSED)
 async def test_the_database_refuses(world: World, name: str) -> None:
     dataset = await world.dataset()

@@ -50,6 +50,7 @@ FORGERIES: dict[str, Forgery] = {
 }
 
 
+@pytest.mark.cases(4)
 @POSTGRES_DEEP
 @pytest.mark.parametrize("name", FORGERIES)
 async def test_a_rewritten_release_is_withdrawn_unread_and_its_charge_stands(
@@ -102,6 +103,7 @@ async def test_a_reservation_settled_while_drawing_is_not_published(
     assert await world.samples(requested.id) is None
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "change",
     [

@@ -83,6 +83,7 @@ async def test_a_clean_long_ledger_starts_from_its_checkpoint_and_is_verified_wh
     assert checkpoint_of(long).head.sequence == long.head
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", IN_THE_PAST)
 async def test_tampering_before_the_checkpoint_is_named_by_the_background_and_stops_the_service(
     long: Long, name: str
@@ -107,6 +108,7 @@ async def test_tampering_before_the_checkpoint_is_named_by_the_background_and_st
         assert long.checkpoint.read_bytes() == before, "a pass that failed vouches for nothing"
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", ["edited", "deleted", "reordered"])
 async def test_tampering_after_the_checkpoint_is_named_at_the_start(long: Long, name: str) -> None:
     at = long.checked + 20
@@ -142,6 +144,7 @@ FORGERIES: dict[str, Callable[[Long], Awaitable[SignedHead]]] = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("forgery", FORGERIES)
 async def test_a_forged_checkpoint_hides_nothing_from_the_start(long: Long, forgery: str) -> None:
     """It names the very end, so that a start which believed it would look at no line at all."""
@@ -178,6 +181,7 @@ async def test_a_checkpoint_of_a_line_this_chain_lacks_is_not_believed(long: Lon
         assert (runtime.notary.fault.name, runtime.notary.fault.sequence) == ("reordered", long.checked)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("where", ["before it was cut off", "ahead of where it was cut off"])
 async def test_a_pass_cut_off_by_a_crash_vouches_for_nothing_and_the_next_one_begins_at_the_first_line(
     long: Long, where: str

@@ -58,6 +58,7 @@ class CountedBytes:
         return self._source.bytes(count)
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.kind}-{m.samples}-{getattr(m, 'score', '')}")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_every_output_is_a_point_of_the_public_grid(family: str, mechanism: Mechanism) -> None:
@@ -110,6 +111,7 @@ def test_every_point_can_be_chosen_from_every_dataset_and_none_gives_it_away(fam
     assert max(abs(a - b) for a, b in zip(first, last, strict=True)) <= 2.0
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_work_of_a_fit_is_the_same_for_every_dataset(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Operation counts, not clocks: random bytes asked for, exponentials taken, entries in the searched table."""
@@ -134,6 +136,7 @@ def test_work_of_a_fit_is_the_same_for_every_dataset(family: str, monkeypatch: p
     assert len(sizes) == 1
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("family", "people"),
     [*((family, PEOPLE) for family in sorted(FAMILIES)), deep("poisson", 20_000), ("pareto", 5_000)],

@@ -66,6 +66,7 @@ NAMES = {
 }
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("name", TAMPERINGS)
 async def test_a_start_after_tampering_names_it_and_charges_nothing(past: Past, name: str) -> None:
     await behind_its_back(past, TAMPERINGS[name])
@@ -259,6 +260,7 @@ async def test_an_act_that_lifts_nothing_is_looked_at_once(past: Past, monkeypat
     assert passes == 1
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)"], ids=["bytes for text", "text that is no UTF-8"])
 @pytest.mark.parametrize("column", ["reason", "account_id", "release_id", "curve_nano"])
 async def test_a_line_that_cannot_even_be_read_is_an_edited_line(

@@ -91,6 +91,7 @@ def test_every_mechanism_is_compared_here() -> None:
     assert set(MECHANISMS) == {"baps", "gaussian", "laplace", "map"}
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "setting", [*WORST, *REVIEWED], ids=lambda setting: f"{setting.family}-{setting.people}-{setting.unit_rows}"
 )
@@ -126,6 +127,7 @@ def test_no_random_setting_is_charged_less_than_it_owes_or_far_more(seed: int, u
 POINTS = [("bernoulli", 5, 1), ("poisson", 3, 1), ("geometric", 2, 2), ("normal_mean", 3, 1), deep("bernoulli", 13, 2)]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize(("family", "people", "unit_rows"), POINTS)
 def test_a_point_is_charged_what_its_integer_tables_owe(family: str, people: int, unit_rows: int, score: Score) -> None:

@@ -68,6 +68,7 @@ CASES = [
 ]
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("case", "budget"),
     deep_unless(lambda case, budget: CASES.index(case) % 3 == BUDGETS.index(budget), CASES, BUDGETS),

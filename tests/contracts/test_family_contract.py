@@ -48,6 +48,7 @@ def test_every_registered_family_has_a_case_and_every_named_prior_is_tried() -> 
         assert {prior.get("kind", conjugate[support]) for prior in PRIORS[support]} == set(kinds)
 
 
+@pytest.mark.cases(5)
 @every_family
 def test_charged_curve_covers_all_neighbours_and_is_within_five_percent_of_them(family: str) -> None:
     """Brute force from the definition, every dataset and every replacement of one person's rows, both directions."""
@@ -86,6 +87,7 @@ SMALL = [(1, 4, 0.3), (5, 4, 1.0), (12, 10, 0.05), (30, 20, 0.4)]
 """(people, steps of the lattice, temperature)."""
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(("family", "setting"), deep_unless(in_turn(LARGE, 6), sorted(FAMILIES), LARGE))
 def test_charged_curve_covers_neighbours_on_lattices_too_large_to_visit(
     family: str, setting: tuple[int, int, float]
@@ -104,6 +106,7 @@ def test_charged_curve_covers_neighbours_on_lattices_too_large_to_visit(
     assert ratio.max() <= TIGHTNESS
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(("family", "setting"), deep_unless(in_turn(SMALL, 4), sorted(FAMILIES), SMALL))
 def test_kernel_of_the_curvature_covers_all_neighbours_within_five_percent(
     family: str, setting: tuple[int, int, float]
@@ -122,6 +125,7 @@ def test_kernel_of_the_curvature_covers_all_neighbours_within_five_percent(
         assert ratio.max() <= TIGHTNESS, (prior, trim)
 
 
+@pytest.mark.cases(5)
 @every_family
 def test_constants_are_the_textbook_values_to_one_unit_and_the_analysis_uses_the_same(family: str) -> None:
     """H, B, G in units of 2⁻⁸⁰ against mpmath at 60 digits; the doubles of the analysis within 10⁻¹² of them."""
@@ -163,6 +167,7 @@ def lattice_value(model: Model, j: int) -> Any:
     return low + j * step
 
 
+@pytest.mark.cases(5)
 @every_family
 def test_grid_rises_in_eta_in_the_middles_of_equal_cells_of_the_trim(family: str) -> None:
     for (prior, trim), (rows, temperature) in itertools.product(
@@ -179,6 +184,7 @@ def test_grid_rises_in_eta_in_the_middles_of_equal_cells_of_the_trim(family: str
         assert (np.diff(grid.mean) > 0).all()
 
 
+@pytest.mark.cases(12)
 @every_family
 @pytest.mark.parametrize(("people", "typical"), [(7, False), deep(400, True), (10_000, True)])
 def test_table_has_the_moments_and_quantiles_of_the_continuous_posterior(

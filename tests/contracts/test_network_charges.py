@@ -94,6 +94,7 @@ LIMITS = {"baps": (1.15, 1.3), "log_density": (1.15, 1.3), "probability": (1.15,
 """For one row a person, and for two or three."""
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(("at", "mechanism"), WORST, ids=str)
 def test_no_charge_is_below_what_is_owed_and_the_worst_found_is_within_the_contract(
     at: Setting, mechanism: NetworkBaps | NetworkMap

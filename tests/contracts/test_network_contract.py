@@ -42,6 +42,7 @@ def test_every_mechanism_has_settings_here() -> None:
     assert set(SPECS) == set(NETWORK_MECHANISMS)
 
 
+@pytest.mark.cases(5)
 @every_mechanism
 @every_model
 @pytest.mark.parametrize("unit_rows", [1, deep(3)])

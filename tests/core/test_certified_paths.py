@@ -49,6 +49,7 @@ def in_turn(prior: tuple[float, float], temperature: float) -> bool:
     return ([*MILD, *STRONG].index(prior) + TEMPERATURES.index(temperature)) % 3 == 0 and prior != STRONG[-1]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(("prior", "temperature"), deep_unless(in_turn, [*MILD, *STRONG], TEMPERATURES))
 def test_the_kernel_covers_brute_force_and_follows_it_within_one_percent(
     prior: tuple[float, float], temperature: float
@@ -66,6 +67,7 @@ def test_the_kernel_covers_brute_force_and_follows_it_within_one_percent(
         assert kl * (1 - 1e-9) - LONG_ROUNDING <= found.kl <= kl * 1.01 + LONG_ROUNDING
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("prior", "trim"), [((1.0, 1.0), 0.05), ((30.0, 40.0), 0.2), ((900.0, 100.0), 0.01)])
 def test_the_kernel_stays_close_for_hundreds_of_people_and_priors_far_from_the_likelihood(
     prior: tuple[float, float], trim: float
@@ -102,6 +104,7 @@ def test_the_enumeration_in_use_visits_enough_pairs(size: tuple[int, int], prior
 MAPPED = [(people, temperature) for people in ((2, 1), (40, 1), (12, 2), (6, 3)) for temperature in (1.0, 0.1)]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("size", "prior"),
     deep_unless(lambda size, prior: MAPPED.index(size) % len(PRIORS) == PRIORS.index(prior), MAPPED, PRIORS),

@@ -32,6 +32,7 @@ def variances(grid: PublicGrid, rows: int, t: Long) -> Long:
     return spread
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize(("people", "temperature"), [(1, 1.0), (9, 0.2), (150, 0.6)])
 @pytest.mark.parametrize("places", [300, deep(5_000)])
@@ -84,6 +85,7 @@ def test_the_search_finds_the_worst_place_of_ragged_ceilings() -> None:
         assert (found <= np.array(every) * 1.001).all()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [10**6, 10**8])
 def test_at_scale_the_kernel_is_above_the_worst_pair_found_and_within_one_percent(people: int) -> None:

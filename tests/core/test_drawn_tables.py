@@ -64,6 +64,7 @@ def largest_change(model: object, people: int, temperature: float, steps: int) -
     return owed(model, people, 1, temperature, pairs).pointwise / (1 - 2**-24)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("people", "trim"), [(300, 0.05), (1_000, 0.05), (2_500, 0.004)])
 def test_one_row_a_person_is_charged_within_a_percent_of_the_pure_cost_of_what_is_drawn(
     people: int, trim: float
@@ -89,6 +90,7 @@ def owed_in_line(model: object, people: int, totals: list[int]) -> Owed:
 UNITS = [(22, 2, 1, 1.0), (12, 3, 1, 0.4), (9, 2, 2, 1.0)]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "people", "unit_rows", "steps", "temperature"),

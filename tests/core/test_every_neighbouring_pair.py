@@ -56,6 +56,7 @@ def assert_charged_tightly(draw: DrawCost, exact: Neighbourhood) -> None:
     assert exact.largest_log_ratio() <= draw.cost.pure
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("temperature", TEMPERATURES)
 @pytest.mark.parametrize(("people", "unit_rows"), SIZES)
 @some_or_all
@@ -67,6 +68,7 @@ def test_the_charge_covers_every_pair_and_at_most_two_percent_more(
         assert_charged_tightly(draw, neighbourhood(model, people, unit_rows, temperature))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("prior", PRIORS)
 def test_six_people_with_three_rows_each_are_charged_as_tightly(prior: tuple[float, float]) -> None:
     model = bernoulli("x", *prior, trim=0.05)
@@ -92,6 +94,7 @@ def test_the_integer_table_actually_sampled_stays_within_what_is_charged(
         assert (np.array(draw.cost.curve) >= curve).all()
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 0.1, 1e-6])
 @pytest.mark.parametrize("trim", [1e-6, *TRIMS, 0.49])
 def test_the_pure_cost_of_one_row_is_the_width_of_the_logit_over_the_points(trim: float, temperature: float) -> None:

@@ -82,6 +82,7 @@ def model_logs(model: NaturalModel, points: np.ndarray, temperature: float, ones
     return yes * np.log(points) + no * np.log1p(-points)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("case", deep_unless(lambda case: case[4] < 10**9 or case[3] == 1.0, CASES))
 def test_every_weight_is_within_two_to_the_minus_44_of_the_exact_mixture(case: tuple[float, ...]) -> None:
     alpha, beta, trim, temperature, people, ones = case

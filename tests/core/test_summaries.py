@@ -105,6 +105,7 @@ def test_joint_counts_are_those_of_numpy_and_add_up_to_each_parameter_alone():
     assert float(found.density.sum()) * (1 / 20) * (4 / 20) == pytest.approx(1)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("size", [1, 2, 40, 3000])
 @pytest.mark.parametrize("points", [5, 64, 300])
 def test_the_curve_is_the_sum_of_kernels_reflected_at_both_bounds(size: int, points: int):

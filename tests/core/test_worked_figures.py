@@ -118,6 +118,7 @@ def worst_ones(order: float) -> int:
     return int((low + high) / 2)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("order", [2, 5, 32, 256])
 def test_at_a_hundred_million_people_the_charge_is_within_one_percent_of_sixty_digits(order: float) -> None:
     ones = worst_ones(order)

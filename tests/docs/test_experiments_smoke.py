@@ -28,6 +28,7 @@ def small() -> tuple[naive.NetworkModel, list[naive.Split]]:
     return model, list(naive.splits(model, repeats=3, examples=120, training=8))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("delta", [deep(0.0), 1e-6])
 def test_every_mechanism_stays_within_the_epsilon_it_is_drawn_at(
     small: tuple[naive.NetworkModel, list[naive.Split]], delta: float

@@ -118,6 +118,7 @@ async def race(world: World, clients: Sequence[httpx.AsyncClient]) -> None:
     assert await world.verified()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 async def test_exactly_seven_of_forty_are_admitted_by_one_process_on_sqlite(world: World):
     async with over_http(world.runtime) as client:

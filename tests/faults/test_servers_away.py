@@ -21,7 +21,10 @@ from tests.faults.stories import ask, insist
 from tests.services.world import Person, World, kinds_of, new_world, release_spec, services, settings_for
 
 UNDER_LOAD_S = 1.0
-STALE_S = 4.0
+STALE_S = 6.0
+WARM_S = STALE_S / 4
+"""For so long after PostgreSQL left, what is remembered is surely believed: rights are looked at every second, on a busy
+machine less often."""
 LOADERS = 2
 
 Send = Callable[[], Awaitable[httpx.Response]]
@@ -190,7 +193,7 @@ async def test_a_killed_postgresql_is_a_503_for_what_needs_it_and_nothing_else(
             fresh = (await insist(here.request("away"), "request", 202)).json()["id"]
             answered_since = time.monotonic()
             await asyncio.sleep(2 * UNDER_LOAD_S)
-        assert statuses(seen, 0, leaving_since + STALE_S / 2) == {200}, "a warm question needed the database"
+        assert statuses(seen, 0, leaving_since + WARM_S) == {200}, "a warm question needed the database"
         believed_until = away_since + STALE_S + 0.5
         assert statuses(seen, believed_until, back_since) == {503}, "rights were believed for longer than the bound"
         assert 200 in statuses(seen, answered_since)

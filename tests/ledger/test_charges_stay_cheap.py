@@ -35,6 +35,7 @@ async def charge(database: Database, name: str) -> int:
     return steps
 
 
+@pytest.mark.deep
 async def test_the_fortieth_and_the_four_hundredth_charge_take_the_same_work(sqlite_backend: Backend) -> None:
     """Were anything in a charge linear in the lines of an account, the later one would take ten times the steps."""
     database = Database.open(sqlite_backend.database_url, pool_size=1)

@@ -71,6 +71,7 @@ async def unchanged(database: Database) -> bool:
     return signed is not None and (await verify_all(database)).fault is None
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("name", REFUSED)
 async def test_the_database_refuses(database: Database, name: str) -> None:
     await signed(database)

@@ -35,6 +35,7 @@ async def mean_of(world: World, release: str, parameter: str) -> float:
     return float(answer["response"])
 
 
+@pytest.mark.cases(1)
 @POSTGRES_DEEP
 @pytest.mark.parametrize(("family", "mechanism"), deep_unless(each_in_turn([*MODELS], TRIED), MODELS, TRIED))
 async def test_a_family_goes_from_a_csv_to_an_answer_near_the_truth(
@@ -119,6 +120,7 @@ async def test_a_cap_below_the_price_buys_no_prefix_at_all(world: World):
     assert (await world.account(account_id(dataset, ada.id))).spent == ZERO
 
 
+@pytest.mark.cases(2)
 @POSTGRES_DEEP
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("epsilon", [0.7, deep(1.0), deep(5.0)])
@@ -140,6 +142,7 @@ async def test_a_budget_of_exactly_epsilon_pays_for_a_release_and_noise_leaves_n
         await world.request(dataset, model=POISSON, mechanism=mechanism)
 
 
+@pytest.mark.deep
 @POSTGRES_DEEP
 async def test_a_budget_of_exactly_so_many_samples_pays_for_them(world: World):
     """N times the cost of one, at equality, on the pure filter: the plan, the budget and the ledger agree."""
@@ -193,6 +196,7 @@ async def test_a_plan_and_a_release_settle_auto_alike(world: World):
     assert requested.cost.epsilon == planned["cost"]["epsilon"]
 
 
+@pytest.mark.deep
 @POSTGRES_DEEP
 async def test_the_same_auto_request_again_is_the_same_release(world: World):
     dataset = await families(world)
@@ -202,6 +206,7 @@ async def test_the_same_auto_request_again_is_the_same_release(world: World):
     assert await world.kinds(dataset) == ["open", "reserve"]
 
 
+@pytest.mark.cases(3)
 @POSTGRES_DEEP
 @pytest.mark.parametrize(
     "mechanism",

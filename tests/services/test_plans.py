@@ -64,6 +64,7 @@ def test_every_family_is_planned_here():
     assert set(EVERY_FAMILY) == set(FAMILIES)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("family", deep_unless(lambda family: [*EVERY_FAMILY].index(family) % 3 == 0, EVERY_FAMILY))
 async def test_a_family_is_planned_with_falling_error_and_rising_cost(runtime: Runtime, family: str):
     known, column = EVERY_FAMILY[family]
@@ -113,6 +114,7 @@ async def test_the_samples_found_for_a_target_are_the_most_that_fit(runtime: Run
     assert epsilon_of(planned, samples=found) <= 1.0 < epsilon_of(planned, samples=found + 1)
 
 
+@pytest.mark.deep
 async def test_no_more_samples_are_proposed_than_may_be_stored(runtime: Runtime):
     for mechanism in ({"kind": "baps"}, {"kind": "auto"}):
         planned = await plan(runtime, mechanism=mechanism, n=10**6, target={"epsilon": 10.0, "delta": 1e-6})
@@ -131,6 +133,7 @@ async def test_a_target_that_is_met_anyway_is_not_cooled_for(runtime: Runtime):
     assert planned["mechanism"]["temperature"] == 1.0
 
 
+@pytest.mark.deep
 async def test_the_trim_found_is_the_smallest_that_fits(runtime: Runtime):
     planned = await plan(runtime, calibrate="trim", n=3_000, target=TARGET)
     trim = planned["model"]["trim"]
@@ -186,6 +189,7 @@ async def test_a_plan_by_epsilon_shows_how_often_intervals_hold(runtime: Runtime
     assert (await plan(runtime))["precision"]["coverage"]["share"] is None
 
 
+@pytest.mark.deep
 async def test_auto_prefers_noise_whatever_the_number_of_samples(runtime: Runtime):
     """What calibrated answers show counts, and free samples take nothing from it; drawn ones come near for many people."""
     for samples, n in ((1, 500), (20, 500), (20, 10**6)):
@@ -280,6 +284,7 @@ def in_turn(family: str, calibrate: str) -> bool:
     return [*EVERY_FAMILY].index(family) == 4 * CALIBRATED.index(calibrate)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("family", "calibrate"), deep_unless(in_turn, EVERY_FAMILY, CALIBRATED))
 async def test_every_family_is_calibrated_to_fit_and_what_is_found_can_be_planned_again(
     runtime: Runtime, family: str, calibrate: str

@@ -32,6 +32,7 @@ class Away:
         raise AssertionError(f"{self._name}.{name} was asked for")
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("role", "view"),
     [("steward", "samples"), ("analyst", "samples"), ("dashboard", "samples"), ("analyst", "calibrated")],

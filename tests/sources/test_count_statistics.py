@@ -125,6 +125,7 @@ def test_rows_beyond_the_unit_are_left_out_by_their_keyed_hash(make_reader: Make
             assert same(reader.read(file, counts_request(network), PrivacyUnit("who", max_rows)), wanted)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_person_who_owns_all_rows_of_a_large_file_fits_in_little_memory(
     make_reader: MakeReader, tmp_path: Path
@@ -237,6 +238,7 @@ def test_levels_are_counted_in_the_order_of_the_request(make_reader: MakeReader)
         assert reader.read(file, request).cells.tolist() == [1, 1, 0, 0, 0, 0, 1, 0]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_largest_network_is_counted_in_little_memory(make_reader: MakeReader) -> None:
     """1,000 nodes and 50,000 cells, levels as long as they may be."""

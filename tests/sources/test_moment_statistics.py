@@ -103,6 +103,7 @@ def in_plain_python(request: MomentsRequest, row: Mapping[str, Any]) -> tuple[li
     return [math.floor(value / divisor * steps + 0.5) for value in x], y
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_moments_of_both_formats_are_those_of_the_reference(make_reader: MakeReader, name: str) -> None:
     table = table_of(4_000, seed=1)

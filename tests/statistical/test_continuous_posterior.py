@@ -72,6 +72,7 @@ def reachable_totals(model: Model, grid: PublicGrid, people: int) -> list[int]:
     return sorted({round(float(place)) for place in np.concatenate(places).clip(0, most)})
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("family", "people"),
     deep_unless(
@@ -98,6 +99,7 @@ def test_total_variation_from_the_continuous_posterior_is_under_a_thousandth(fam
 PLACES = [(10, 0.0), (10, 1.0), (1_000, 0.0), (1_000, 0.4)]
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("family", "where"),
     deep_unless(

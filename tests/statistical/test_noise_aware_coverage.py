@@ -41,6 +41,7 @@ def always(family: str, setting: tuple[int, float]) -> bool:
     return epsilon == 0.1 or (epsilon == 1.0) == (sorted(FAMILIES).index(family) % 2 == 0)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(("family", "setting"), deep_unless(always, sorted(FAMILIES), SETTINGS))
 def test_intervals_cover_ninety_percent_and_naive_ones_do_not_under_strong_noise(
     family: str, setting: tuple[int, float]

@@ -17,6 +17,7 @@ FALSE_ALARM = 1e-6
 many = pytest.mark.parametrize("draws", [100_000, deep(1_000_000)])
 
 
+@pytest.mark.cases(6)
 @many
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_draws_fit_the_exact_table(family: str, draws: int) -> None:

@@ -80,6 +80,7 @@ async def test_a_lock_left_by_a_dead_process_delays_and_does_not_stop_the_others
     assert await asyncio.wait_for(ask(processes[1], world, release), 5)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "poison", ["empty", deep("short"), deep("long"), "other release", "one bit", deep("in clear"), "other secret"]
 )

@@ -49,6 +49,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("name", REFUSED)
 async def test_the_database_refuses(database: Database, name: str) -> None:
     await furnish(database)

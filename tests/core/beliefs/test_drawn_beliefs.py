@@ -38,6 +38,7 @@ def check(points: Array, expected: Array) -> None:
     assert np.abs(reached - (np.arange(len(points)) + 0.5) / len(points)).max() < 2e-3
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("people", "samples", "temperature", "prior"),
     [(60, 1, 1.0, (1, 1)), (60, 40, 0.05, (0.5, 0.5)), (300, 5, 1.0, (2, 2)), (9, 3, 0.3, (0.5, 3))],
@@ -63,6 +64,7 @@ def test_belief_is_the_posterior_given_what_was_drawn(
         assert belief.parameters == mechanism.calibrated_parameters(model, people, 1)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("score", ["log_density", "probability"])
 @pytest.mark.parametrize("epsilon", [0.4, 6.0])

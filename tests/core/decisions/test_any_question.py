@@ -89,6 +89,7 @@ def outcome(body, model, samples):
         return None, refusal.problems[0]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("examples", [15, deep(400)])
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_a_changed_example_is_answered_in_range_or_refused_by_field(number, examples):

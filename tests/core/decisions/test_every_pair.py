@@ -160,6 +160,7 @@ def utilities_for(name: str, lower: float, upper: float) -> list[dict]:
     return found + [{"kind": "zero_one"}] * (name in {"finite", "comparison"})
 
 
+@pytest.mark.cases(5)
 @some_or_many
 @pytest.mark.parametrize("name", NUMBERS)
 def test_no_response_on_a_fine_grid_is_better_and_the_utility_is_the_plain_mean(name, examples):

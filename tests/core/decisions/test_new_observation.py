@@ -38,6 +38,7 @@ def normal_quantiles(count):
     return np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_moments_quantiles_and_losses_are_those_of_many_points(name):

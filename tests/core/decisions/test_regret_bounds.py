@@ -98,6 +98,7 @@ two_atoms_or_fewer_rounds = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.cases(16)
 @two_atoms_or_fewer_rounds
 @pytest.mark.parametrize("utility", SIMPLE, ids=lambda u: "-".join(map(str, u.values())))
 @pytest.mark.parametrize("size", [10, 100])

@@ -34,6 +34,7 @@ def at_its_worst(name: str, posterior: str, size: int = 4) -> bool:
     return name != "expression, curved" or posterior in ("two ends", "skewed")
 
 
+@pytest.mark.cases(24)
 @pytest.mark.parametrize(("name", "posterior", "size"), deep_unless(at_its_worst, BODIES, POSTERIORS, [4, 40]))
 def test_a_bound_holds_as_often_as_its_confidence(name, posterior, size):
     p = POSTERIORS[posterior]

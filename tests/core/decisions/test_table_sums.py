@@ -66,6 +66,7 @@ def means_of(text: str, points: list[float], samples: SampleSet) -> list[float]:
     ]
 
 
+@pytest.mark.cases(25)
 @pytest.mark.parametrize(("size", "checked"), [*((size, 9) for size in SIZES[:-1]), (20_000, 2), deep(20_000, 9)])
 @pytest.mark.parametrize("text", UTILITIES)
 def test_sums_are_those_of_all_entries_one_by_one(text, size, checked):
@@ -77,6 +78,7 @@ def test_sums_are_those_of_all_entries_one_by_one(text, size, checked):
     assert found[-checked:].tolist() == pytest.approx(means_of(text, points[-checked:], samples), rel=1e-12, abs=coarse)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("text", [text for text in UTILITIES if "1000000" not in text])
 def test_the_answer_is_the_best_of_all_responses_and_names_the_next(text):
     points = [round(-1 + 0.07 * step, 6) for step in range(60)]

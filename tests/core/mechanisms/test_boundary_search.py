@@ -130,6 +130,7 @@ def in_turn(family: str, people: int) -> bool:
     return (sorted(FAMILIES).index(family) + 2 * PEOPLE.index(people)) % 6 == 0
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("family", "people"), deep_unless(in_turn, sorted(FAMILIES), PEOPLE))
 def test_every_family_is_cooled_to_three_digits_with_three_true_costs(family: str, people: int) -> None:
     model = build(family, typical=True)
@@ -143,6 +144,7 @@ def test_every_family_is_cooled_to_three_digits_with_three_true_costs(family: st
     assert epsilon_of(model, people, Baps(10, temperature * (1 + BEYOND))) > target.epsilon
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("family", "people"),
     deep_unless(
@@ -164,6 +166,7 @@ def test_every_family_is_trimmed_to_three_digits_with_three_true_costs(family: s
     assert epsilon_of(wider(found, BEYOND), people, Baps(10)) > target.epsilon
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("family", "unit_rows"),
     deep_unless(
@@ -181,6 +184,7 @@ def test_a_target_of_exactly_what_it_costs_keeps_the_full_likelihood(family: str
         assert smallest_trim(model, 40, unit_rows, Baps(5), Target(cost, DELTA)) == model
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("family", "temperature"),
     deep_unless(

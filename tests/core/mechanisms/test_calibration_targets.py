@@ -96,6 +96,7 @@ def test_the_widest_trim_is_given_when_it_fits() -> None:
     assert found.trim == pytest.approx(TRIM_MIN)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "family", deep_unless(lambda family: sorted(FAMILIES).index(family) % 3 == 0, sorted(FAMILIES))
@@ -188,6 +189,7 @@ def error_of(asked: Comparison, kind: str) -> float:
     return asked.error(next(each for each in alternatives(asked) if each.mechanism.kind == kind))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "samples", "epsilon"),
@@ -214,6 +216,7 @@ def test_alternatives_fit_the_target_most_accurate_first_and_a_point_last(
     assert reason(asked, sets[0], [*sets[1:], point]).startswith(f"{sets[0].mechanism.kind}: ")
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_the_default_number_of_free_samples_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three samples or a million: the ranking and its figures stay, because free samples are compared without end."""
@@ -228,6 +231,7 @@ def test_the_default_number_of_free_samples_decides_nothing(monkeypatch: pytest.
     assert len(orders) == len(errors) == 1
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_one_sample_of_noise_is_believed_like_many_and_a_point_is_not() -> None:
     """A million people and ε = 5: what was measured tells all there is to know, one sample of the posterior half of it."""
@@ -281,6 +285,7 @@ def test_as_many_and_as_cool_as_tell_most_is_nearly_gaussian_noise(epsilon: floa
     assert warm is None or asked.error(asked.rated(warm)) > 1.05 * asked.error(drawn)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_several_rows_a_person_are_compared_with_every_mechanism() -> None:
     asked = compared("bernoulli", 100, Target(5.0, 1e-6), unit_rows=2)

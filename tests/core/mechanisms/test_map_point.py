@@ -56,6 +56,7 @@ def tables(
     return found
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("setting", "score"),
     deep_unless(lambda setting, score: SMALL.index(setting) % len(SCORES) == SCORES.index(score), SMALL, SCORES),

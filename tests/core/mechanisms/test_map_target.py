@@ -61,6 +61,7 @@ def simulated(point: MapPoint, people: int, seed: int = 8, datasets: int = 240) 
     return float(np.mean(distances)), math.sqrt(np.mean(squares))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [300, 3_000, pytest.param(20_000, marks=pytest.mark.deep), 100_000])
 def test_a_point_at_a_target_is_at_least_twice_as_near_to_the_mode_as_before(people: int) -> None:

@@ -29,6 +29,7 @@ def in_our_columns(network: Network, tables: list[Any]) -> Array:
     return np.array(found, dtype=np.float64)
 
 
+@pytest.mark.deep
 def test_pgmpy_reads_what_we_write(tmp_path: Path) -> None:
     path = tmp_path / "network.bif"
     path.write_text(network_to_bif(NETWORK, CELLS))
@@ -39,6 +40,7 @@ def test_pgmpy_reads_what_we_write(tmp_path: Path) -> None:
     np.testing.assert_allclose(in_our_columns(NETWORK, model.get_cpds()), CELLS, rtol=0, atol=1e-15)
 
 
+@pytest.mark.deep
 def test_we_read_what_pgmpy_writes(tmp_path: Path) -> None:
     path = tmp_path / "network.bif"
     load_pgmpy()

@@ -60,6 +60,7 @@ def tried_counts(rows: int, rng: np.random.Generator) -> list[tuple[int, int]]:
     return small + [(f, s) for s, f in small] + spread + [(rows, 0), (0, rows), (1, rows - 1), (rows - 1, 1)]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_no_counts_cost_more_than_a_block_is_charged_and_some_cost_nearly_as_much(shape: BlockShape) -> None:
@@ -177,6 +178,7 @@ def test_cost_of_a_record_is_at_most_the_sum_over_nodes_and_at_least_one_attribu
     assert cost.attribute.pure <= cost.cost.pure
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_several_rows_cost_more_than_one_and_less_than_the_range_of_all_of_them() -> None:
     nodes = [Node("a", ("0", "1"), (), (1.0,) * 2), Node("b", ("0", "1", "2"), ("a",), (1.0,) * 3)]

@@ -52,6 +52,7 @@ def test_weights_are_within_the_stated_error_of_the_mixed_posterior(
         assert furthest(weights, logs) <= weight_error(shape)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("rows", "s"), [(3, 1), (10_000, 2_000), (10**6, 999_000), (10**6, 500_000)])
 def test_weights_of_a_full_block_are_as_near_the_law_that_was_analysed(rows: int, s: int) -> None:
     """It is charged as the one-parameter family, so: against that family's constants, whole numbers of 2⁻⁸⁰."""
@@ -198,6 +199,7 @@ def test_counts_that_no_rows_could_give_are_drawn_as_if_they_could() -> None:
     assert "7" not in repr(wild)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [NetworkBaps(3), NetworkMap(0.9), NetworkMap(0.9, "probability")])
 def test_robustness_counts_the_samplers_slack(mechanism: NetworkBaps | NetworkMap) -> None:

@@ -48,6 +48,7 @@ def every_pair(shape: BlockShape, d: Direction) -> tuple[Array, Array, Array]:
     return s, f, between(drawn(s, f), drawn(s + d[0], f + d[1]), FEW_ORDERS)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
@@ -170,6 +171,7 @@ STARS = [
 ]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("children", "people", "unit_rows", "strength", "trim", "mechanism"), STARS, ids=str)
 def test_networks_of_more_people_than_are_listed_are_charged_within_the_contract(

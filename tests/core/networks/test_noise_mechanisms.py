@@ -94,6 +94,7 @@ def test_flipped_characters_are_the_maximum_over_all_changes_of_twelve_nodes(see
     assert found.odd_max == ((changes @ members(model).T) % 2).sum(axis=1).max()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("nodes", "degree"), [(20, 2), (60, 3), (40, 4)])
 def test_bound_on_flipped_characters_is_within_a_fifth_of_a_change_found_by_search(nodes: int, degree: int) -> None:
     model = random_network(nodes, degree, 5)
@@ -187,6 +188,7 @@ def test_marginals_of_shared_variables_agree_exactly_in_every_draw() -> None:
             assert cells.min() >= 0
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("t", [0.2, 0.7, 2.0])
 @pytest.mark.parametrize("epsilon", [0.3, 30.0])
@@ -209,6 +211,7 @@ def test_without_noise_the_tables_are_the_counts() -> None:
     assert (plain == counts.cells).all()
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize("nodes", [20, deep(60)])
 def test_sixty_nodes_of_in_degree_three_release_in_seconds_and_little_memory(nodes: int) -> None:

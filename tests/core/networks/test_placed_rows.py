@@ -110,6 +110,7 @@ def test_either_law_is_charged_no_less_than_any_two_neighbours_differ_by(law: in
     assert (charged <= exact * 1.1 + 1e-7).all()
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_target_at_delta_buys_map_more_than_its_pure_epsilon() -> None:
     model = model_of((2, 2, 2), ((), (0,), (0,)), 1.0, "tree", 0.05)

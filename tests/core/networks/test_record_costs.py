@@ -54,6 +54,7 @@ def line(what: str, found: np.ndarray) -> str:
     return f"{what}: least {found.min():.6f}, largest on the curve {found[:-1].max():.3f}, pure {found[-1]:.3f}"
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 @pytest.mark.parametrize("people", [1, 2, 3])
 def test_charged_cost_covers_all_neighbours_of_every_small_network_and_is_close(nodes: int, people: int) -> None:
@@ -67,6 +68,7 @@ def test_charged_cost_covers_all_neighbours_of_every_small_network_and_is_close(
     assert max(worst) <= TIGHTNESS
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("splits", ["tree", "chain"])
 @pytest.mark.parametrize("levels", [4, 5])
 @pytest.mark.parametrize("people", [1, 2, 3])

@@ -79,6 +79,7 @@ def test_certified_curve_covers_every_neighbouring_pair_in_one_dimension(
     assert 0.02 < worst <= 1
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("radius", "precision", "sd"), [(1.0, 1.0, 1.0), (1.5, 20.0, 0.6)])
 def test_certified_curve_covers_neighbouring_pairs_in_two_dimensions(

@@ -68,6 +68,7 @@ def _top(precision: np.ndarray, b: np.ndarray) -> float:
     return float(b @ u - 0.5 * u @ precision @ u) + 1e-3
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "draws"),
@@ -97,6 +98,7 @@ PILED_UP: dict[str, tuple[list[list[float]], list[float]]] = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*list(PILED_UP)[:2], deep("a ball, depth 1/60")])
 def test_draws_that_pile_up_on_the_sphere_have_the_depths_of_the_plain_law(name: str) -> None:

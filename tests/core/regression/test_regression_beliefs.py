@@ -217,6 +217,7 @@ def points_of(name: str) -> int:
     return 399 if name == "normal" else 39
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "datasets"), [("even", 20), ("mean", 500), ("normal", 300)])
 def test_intervals_of_beliefs_hold_the_truth_as_often_as_they_say(name: str, datasets: int) -> None:

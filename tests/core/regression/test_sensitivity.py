@@ -41,6 +41,7 @@ def largest(dimension: int, square_weight: float, seed: int) -> float:
     return best
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_joint_square_sensitivity_is_four_and_a_half_and_no_more(dimension: int) -> None:
