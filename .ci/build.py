@@ -265,7 +265,7 @@ def build(top: Path, chosen: argparse.Namespace) -> tuple[list[Part], bool]:
     if second is not None:
         arguments = f"ARGS={tests or shlex.join(SECOND_TESTS)}"
         set_up = make(".venv/.installed-dev", python=second.python, nicely=True)
-        few = make(SECOND_SUITE, *seed, "WORKERS=1", arguments, nicely=True)
+        few = make(SECOND_SUITE, *seed, "WORKERS=0", arguments, nicely=True)
         chain += [
             Part("second install", second, set_up, top / "second-install.log"),
             Part("core and API", second, few, top / "second.log"),

@@ -22,7 +22,9 @@ from tests.servers.valkey import ValkeyServer
 
 pytest_plugins = ["tests.empty_home", "tests.random_order", "tests.fewer_cases", "tests.one_of_each"]
 
-settings.register_profile("postern", derandomize=True, deadline=None)
+# Of tests that do not say themselves how many examples they want.
+settings.register_profile("postern", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("deep", settings.get_profile("postern"), max_examples=400)
 settings.load_profile("postern")
 
 POSTGRES_DEEP = pytest.mark.parametrize(
@@ -159,6 +161,11 @@ async def cache(backend: Backend) -> AsyncIterator[Cache]:
     opened = open_cache(backend.redis_url)
     yield opened
     await opened.close()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "deep" in config.option.markexpr.replace(_EVERYTHING_BUT_DEEP, ""):
+        settings.load_profile("deep")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -96,7 +96,7 @@ def named(release: tuple[dict[str, Any], dict[str, Any]]) -> str:
 async def test_every_mechanism_of_every_kind_goes_from_a_csv_to_a_card_and_an_answer(
     world: World, model: dict[str, Any], mechanism: dict[str, Any]
 ):
-    dataset = await hospital(world, people=300)
+    dataset = await hospital(world, people=120)
     release = await world.published(dataset, model=model, mechanism=mechanism)
     stored = await world.release(release)
     parsed = parse_model(stored.model, parse_columns(COLUMNS))

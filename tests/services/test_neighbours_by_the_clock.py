@@ -24,7 +24,7 @@ from app.storage import datasets
 from app.storage.releases import Release
 from tests.conftest import Backend
 from tests.services.clockwork import Clockwork
-from tests.services.test_every_kind import BINARY, COLUMNS, LINEAR, MEAN, NETWORK, PRECISION, kind_rows
+from tests.services.test_every_kind import BINARY, COLUMNS, LINEAR, MEAN, PRECISION, kind_rows
 from tests.services.world import CAP, QUESTION, Person, World, new_world, over_http, services, settings_for
 
 PEOPLE, MANY = 30, 3_000
@@ -40,11 +40,11 @@ SEVERAL_ROWS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (ONE, {"kind": "baps", "samples": 5, "temperature": 0.1}),
     (AGE, {"kind": "map", "epsilon": 1.0, "score": "log_density"}),
     (ONE, {"kind": "map", "epsilon": 1.0, "score": "probability"}),
-    (NETWORK, {"kind": "baps", "samples": 5, "temperature": 0.02}),
+    (NODE, {"kind": "baps", "samples": 5, "temperature": 0.02}),
     (NODE, {"kind": "laplace", "samples": 5, "epsilon": 1.0}),
     (NODE, {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}),
     (ONE, {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}),
-    (NETWORK, {"kind": "map", "epsilon": 1.0, "score": "log_density"}),
+    (NODE, {"kind": "map", "epsilon": 1.0, "score": "log_density"}),
     (BINARY, {"kind": "fourier", "samples": 5, "epsilon": 1.0}),
     (LINEAR, {"kind": "baps", "samples": 5, "temperature": 0.001}),
     (LINEAR, NOISE),
