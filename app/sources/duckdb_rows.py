@@ -94,6 +94,7 @@ def _report(
         rows = _check_rows(connection, scan, limits)
         if lines is not None and rows != lines - 1:
             raise UnsupportedFormat("body", "CSV with one record a line")
+        _check_public(connection, scan, columns, unit)
         people, clipped = _count_people(connection, scan, unit, rows)
         if n is not None and people != n:
             raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
@@ -148,6 +149,27 @@ def _problems(connection: Connection, scan: Scan) -> list[RowProblem]:
             if not fine
         ]
     return problems[:PROBLEMS_MAX]
+
+
+def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Column], unit: PrivacyUnit) -> None:
+    """A public column is one fact about a person: strata are made of people, and rows must not scatter one over several."""
+    public = [name for name, column in columns.items() if column.public]
+    if unit.column is None or not public:
+        return
+    person = scan.rules[unit.column].canonical
+    problems = []
+    for name in public:
+        first = connection.execute(
+            f"SELECT min(line) FROM (SELECT line, value, first_value(value) OVER (PARTITION BY person ORDER BY line) AS told "  # noqa: S608
+            f"FROM (SELECT row_number() OVER () + {scan.first_line - 1} AS line, {person} AS person, "
+            f"{scan.rules[name].canonical} AS value FROM {scan.table})) WHERE value IS DISTINCT FROM told"
+        ).fetchone()
+        if first is not None and first[0] is not None:
+            problems.append(
+                RowProblem(int(first[0]), name, "the value of this public column in the person's other rows")
+            )
+    if problems:
+        raise InvalidRows(sorted(problems, key=lambda problem: problem.line)[:PROBLEMS_MAX])
 
 
 def _count_people(connection: Connection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:

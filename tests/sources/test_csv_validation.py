@@ -267,3 +267,16 @@ def test_refusal_carries_no_value_and_no_engine_error_and_leaves_no_spill(reader
     assert "canary" not in str(caught.value) + repr(caught.value.rows)
     assert caught.value.__context__ is None
     assert not list(reader.store.root.iterdir())
+
+
+def test_a_public_column_says_the_same_in_every_row_of_a_person(make_reader: MakeReader) -> None:
+    columns = parse_columns(
+        {"arm": {"type": "categorical", "levels": ["drug", "placebo"], "public": True}, "cured": {"type": "binary"}}
+    )
+    rows = "patient,arm,cured\na,drug,1\nb,placebo,0\na,drug,0\nb,placebo,1\n"
+    reader = make_reader(columns)
+    assert reader.check(rows, UNIT).people == 2
+    scattered = rows + "b,drug,1\na,placebo,0\n"
+    expected = "the value of this public column in the person's other rows"
+    assert reader.problems(scattered, UNIT) == [(6, "arm", expected)]
+    assert reader.check("arm,cured\ndrug,1\nplacebo,0\n").people == 2

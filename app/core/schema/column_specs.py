@@ -1,16 +1,11 @@
-"""Public schema of a dataset: columns with bounds or levels, and the privacy unit."""
+"""How columns and the privacy unit are described by whoever declares a dataset."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypeAliasType
 
-from app.core.specs import Expects, OneOf, Spec, read_spec
-from app.errors import InvalidSchema
-
-ColumnType = Literal["binary", "categorical", "real", "integer"]
+from app.core.specs import Expects, OneOf, Spec
 
 COLUMNS_MAX = 1_000
 LEVELS_MAX = 1_000
@@ -68,13 +63,54 @@ _RealBound = Annotated[
 ]
 
 
-class BinaryColumn(Spec):
+class TruthFill(Spec):
+    """A declared truth value."""
+
+    value: bool = Field(description="What a cell without a value counts as.")
+
+
+class NumberFill(Spec):
+    """A declared number."""
+
+    value: _RealBound = Field(description="What a cell without a value counts as; within the bounds.")
+
+
+class LevelFill(Spec):
+    """A declared level."""
+
+    level: _Printable = Field(description="What such a cell counts as; one of `levels`.")
+
+
+_REFUSE_OR_GROUP = Literal["refuse", "group"]
+_MISSING_WORDS = (
+    "Of a cell without a value: `refuse` it at upload, count it as a declared one, or `group`: it stays without, and whoever "
+    "uses the column asks who has one."
+)
+
+
+class ColumnBase(Spec):
+    """What every column can say."""
+
+    public: bool = Field(
+        default=False,
+        exclude_if=lambda public: not public,
+        description=(
+            "Known to everybody about everybody, and constant within a person: releases may be told apart by it, and who has "
+            "which value is not protected."
+        ),
+    )
+
+
+class BinaryColumn(ColumnBase):
     """Yes or no: 0 and 1, false and true."""
 
     type: Literal["binary"] = Field(description="What the cells hold.")
+    missing: Annotated[_REFUSE_OR_GROUP | TruthFill, Expects('refuse, group or {"value": true or false}')] = Field(
+        default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
+    )
 
 
-class CategoricalColumn(Spec):
+class CategoricalColumn(ColumnBase):
     """One of a few declared texts."""
 
     type: Literal["categorical"] = Field(description="What the cells hold.")
@@ -89,12 +125,30 @@ class CategoricalColumn(Spec):
         ),
         Expects(f"2 to {LEVELS_MAX} different texts of 1 to {NAME_LENGTH_MAX} printable characters"),
     ]
+    missing: Annotated[_REFUSE_OR_GROUP | LevelFill, Expects('refuse, group or {"level": a declared level}')] = Field(
+        default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
+    )
+    outside: Annotated[
+        Literal["refuse", "other"] | LevelFill, Expects('refuse, other or {"level": a declared level}')
+    ] = Field(
+        default="refuse",
+        exclude_if=lambda policy: policy == "refuse",
+        description="Of a text that is no level: refused at upload, or counted as one; `other` is the level of that name.",
+    )
 
 
-class _Bounded(Spec):
+class _Bounded(ColumnBase):
     type: str
     lower: float
     upper: float
+    missing: Annotated[_REFUSE_OR_GROUP | NumberFill, Expects('refuse, group or {"value": a number}')] = Field(
+        default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
+    )
+    outside: Literal["clip", "refuse"] = Field(
+        default="clip",
+        exclude_if=lambda policy: policy == "clip",
+        description="Of a number beyond the bounds: it counts as the bound, or is refused at upload.",
+    )
 
     @field_validator("upper")
     @classmethod
@@ -143,7 +197,6 @@ Columns = Annotated[
     Field(min_length=1, max_length=COLUMNS_MAX, description="Public columns with declared bounds or levels."),
     AfterValidator(_told_apart),
 ]
-_COLUMNS: TypeAdapter[dict[str, Spec]] = TypeAdapter(Columns)
 
 
 class PrivacyUnitSpec(Spec):
@@ -153,60 +206,3 @@ class PrivacyUnitSpec(Spec):
     max_rows: int = Field(
         ge=1, le=ROWS_PER_PERSON_MAX, description="Rows one person may own; further ones are left out."
     )
-
-
-_UNIT = TypeAdapter(PrivacyUnitSpec)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One public column. Bounds and levels are declared, never learned from rows."""
-
-    name: str
-    type: ColumnType
-    levels: tuple[str, ...] = ()
-    lower: float | None = None
-    upper: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        if self.type == "categorical":
-            return {"type": self.type, "levels": list(self.levels)}
-        if self.type == "binary":
-            return {"type": self.type}
-        return {"type": self.type, "lower": self.lower, "upper": self.upper}
-
-
-@dataclass(frozen=True, slots=True)
-class PrivacyUnit:
-    """Whose data is protected: `max_rows` rows of one value of `column`; by default one row a person."""
-
-    column: str | None = None
-    max_rows: int = 1
-
-    def as_json(self) -> dict[str, Any] | None:
-        return None if self.column is None else {"column": self.column, "max_rows": self.max_rows}
-
-
-def parse_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
-    """Raises InvalidSchema."""
-    found = read_spec(_COLUMNS, spec, "columns", InvalidSchema)
-    return {name: _column(name, column) for name, column in found.items()}
-
-
-def _column(name: str, spec: Spec) -> Column:
-    if isinstance(spec, CategoricalColumn):
-        return Column(name, spec.type, levels=tuple(spec.levels))
-    if isinstance(spec, RealColumn | IntegerColumn):
-        return Column(name, spec.type, lower=spec.lower, upper=spec.upper)
-    return Column(name, "binary")
-
-
-def parse_unit(spec: Mapping[str, Any] | None, columns: Mapping[str, Column]) -> PrivacyUnit:
-    """Raises InvalidSchema."""
-    if spec is None:
-        return PrivacyUnit()
-    unit = read_spec(_UNIT, spec, "privacy_unit", InvalidSchema)
-    clash = [name for name in columns if name.lower() == unit.column.lower() and name != unit.column]
-    if clash:
-        raise InvalidSchema("privacy_unit.column", f"the spelling of the column {clash[0]!r}")
-    return PrivacyUnit(column=unit.column, max_rows=unit.max_rows)
