@@ -1,5 +1,6 @@
 """What services return: plain facts, named as in the JSON they become. Times are microseconds since the epoch."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +56,7 @@ class DatasetView:
     budget: BudgetView
     privacy_unit: dict[str, Any] | None
     source: dict[str, Any]
+    other_columns: str
     data: str
     created_us: int
 
@@ -65,6 +67,9 @@ class UploadView:
     rows: int
     people: int
     clipped_people: int
+    ignored_columns: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    outside: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

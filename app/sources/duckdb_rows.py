@@ -1,11 +1,11 @@
 """Strict validation at upload, inside the engine: only counts and line numbers come out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from app.core.schema import Column, PrivacyUnit
+from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.errors import (
     DataMissing,
     InvalidInput,
@@ -19,7 +19,8 @@ from app.errors import (
 from app.sources.csv_lines import ROW, count_lines
 from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, open_engine
 from app.sources.formats import Format
-from app.sources.scans import PROBLEMS_MAX, Scan, open_scan
+from app.sources.scans import Scan, open_scan
+from app.sources.typed_rows import PROBLEMS_MAX
 from app.sources.uploads import UploadStore
 
 
@@ -30,11 +31,17 @@ class UploadReport:
     With a privacy unit the number of rows is private, and so is how many people
     have more than `max_rows` of them (`clipped_people`; the rest of their rows will
     not be counted). `people` is what the dataset declares as `n`.
+
+    Cells that a policy gave a value, by column: without one of their own (`missing`), and beyond the bounds or levels
+    (`outside`). Counts of private cells: they go into the answer to the upload, and are neither stored nor logged.
     """
 
     rows: int
     people: int
     clipped_people: int = 0
+    ignored_columns: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    outside: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "UploadReport(private)"
@@ -58,6 +65,7 @@ def validate(
     uploads: UploadStore,
     limits: Limits | None = None,
     then: Then | None = None,
+    other_columns: OtherColumns = "ignore",
 ) -> UploadReport:
     """Check every cell of a file against the public schema. Blocking; call it in a thread.
 
@@ -69,7 +77,7 @@ def validate(
     """
     limits = limits or Limits()
     try:
-        report = _report(path, file_format, columns, unit, n, uploads, limits, then)
+        report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns)
     except (EngineError, UnicodeError, OSError) as error:
         refusal = _in_our_words(error, file_format, limits)
     else:
@@ -87,10 +95,11 @@ def _report(
     uploads: UploadStore,
     limits: Limits,
     then: Then | None,
+    other_columns: OtherColumns,
 ) -> UploadReport:
     lines = _lines(path, file_format, limits)
     with open_engine(path, uploads, limits, writes=None if then is None else then.writes) as connection:
-        scan = open_scan(connection, path, file_format, columns, unit)
+        scan = open_scan(connection, path, file_format, columns, unit, other_columns=other_columns)
         rows = _check_rows(connection, scan, limits)
         if lines is not None and rows != lines - 1:
             raise UnsupportedFormat("body", "CSV with one record a line")
@@ -100,7 +109,8 @@ def _report(
             raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
         if then is not None:
             then.run(connection, scan)
-    return UploadReport(rows=rows, people=people, clipped_people=clipped)
+        missing, outside = (_count_cells(connection, scan, columns, flag) for flag in ("gone", "beyond"))
+    return UploadReport(rows, people, clipped, scan.others, missing, outside)
 
 
 def _lines(path: Path, file_format: Format, limits: Limits) -> int | None:
@@ -170,6 +180,13 @@ def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Colu
             )
     if problems:
         raise InvalidRows(sorted(problems, key=lambda problem: problem.line)[:PROBLEMS_MAX])
+
+
+def _count_cells(connection: Connection, scan: Scan, columns: Mapping[str, Column], flag: str) -> dict[str, int]:
+    """How many cells of each column a policy gave a value; columns without such cells are left out."""
+    counts = ", ".join(f"count(*) FILTER (WHERE {getattr(scan.rules[name], flag)})" for name in columns)
+    counted = connection.execute(f"SELECT {counts} FROM {scan.table}").fetchone() or ()  # noqa: S608
+    return {name: int(cells) for name, cells in zip(columns, counted, strict=True) if cells}
 
 
 def _count_people(connection: Connection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:

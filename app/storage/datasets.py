@@ -9,6 +9,7 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.core.schema import OtherColumns
 from app.errors import NameTaken
 from app.ledger.canonical import canonical_json
 from app.storage.paging import Page, newest_first, page_of
@@ -35,6 +36,7 @@ class Dataset:
     data_version: int = 0
     data_state: str = "none"
     upload_name: str | None = None
+    other_columns: OtherColumns = "ignore"
 
 
 async def insert_dataset(connection: AsyncConnection, dataset: Dataset) -> None:

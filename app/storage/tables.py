@@ -94,6 +94,7 @@ datasets = Table(
     Column("data_version", Integer, nullable=False),
     Column("data_state", Text, nullable=False),
     Column("upload_name", Text),
+    Column("other_columns", Text, nullable=False, server_default="ignore"),
     UniqueConstraint("owner", "name", name="datasets_owner_name"),
     CheckConstraint("n IS NULL OR n > 0", name="n_positive"),
     CheckConstraint("epsilon >= 0", name="epsilon_not_negative"),

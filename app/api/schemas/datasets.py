@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Answer, Count, Delta, Name, PageOf, Slack, Time
 from app.core.privacy.release_cost import SAMPLES_MAX
-from app.core.schema import Columns, PrivacyUnitSpec
+from app.core.schema import Columns, OtherColumns, PrivacyUnitSpec
 from app.core.specs import Spec
 from app.sources.source_spec import Source
 
@@ -33,6 +33,7 @@ DATASET: JsonDict = {
     "budget": BUDGET,
     "privacy_unit": None,
     "source": {"kind": "upload", "retain": False},
+    "other_columns": "ignore",
     "data": "ready",
     "created_at": "2026-03-01T09:30:00.000000Z",
 }
@@ -46,6 +47,9 @@ class DatasetBody(Spec):
     budget: OpenedBudgetBody
     privacy_unit: PrivacyUnitSpec | None = Field(default=None, description="null: one row a person.")
     source: Source = Field(description="Where rows come from.")
+    other_columns: OtherColumns = Field(
+        default="ignore", description="Of columns in a file that are not declared: read past them, or refuse the file."
+    )
     n: int | None = Field(default=None, ge=1, le=PEOPLE_MAX, description="The public number of people, if declared.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
@@ -60,6 +64,7 @@ class Dataset(Answer):
     budget: Budget
     privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
     source: Source
+    other_columns: OtherColumns = Field(description="Of columns in a file that are not declared.")
     data: str = Field(description="State of the data behind the source.")
     created_at: Time = Field(validation_alias="created_us")
 
@@ -75,7 +80,17 @@ class Upload(Answer):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"dataset": "ds_4kq2mz7w5x3ahgnd", "rows": 1000, "people": 1000, "clipped_people": 0}]
+            "examples": [
+                {
+                    "dataset": "ds_4kq2mz7w5x3ahgnd",
+                    "rows": 1000,
+                    "people": 1000,
+                    "clipped_people": 0,
+                    "ignored_columns": ["ward"],
+                    "missing": {"visits": 14},
+                    "outside": {"days": 2},
+                }
+            ]
         }
     )
 
@@ -83,6 +98,11 @@ class Upload(Answer):
     rows: Count
     people: Count
     clipped_people: Count = Field(description="People with more rows than the privacy unit allows.")
+    ignored_columns: list[str] = Field(description="Columns of the file that are not declared.")
+    missing: dict[str, Count] = Field(description="Cells without a value, by column; told here and nowhere else.")
+    outside: dict[str, Count] = Field(
+        description="Cells beyond the bounds or levels that a policy gave a value, by column; told here and nowhere else."
+    )
 
 
 class CapBody(Spec):

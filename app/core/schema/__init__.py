@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.core.schema.column import Column, ColumnType, Fill, Missing, Outside, PrivacyUnit
+from app.core.schema.column import Column, ColumnType, Fill, Missing, OtherColumns, Outside, PrivacyUnit
 from app.core.schema.column_specs import (
     COLUMNS_MAX,
     INTEGER_BOUND_MAX,
@@ -14,6 +14,7 @@ from app.core.schema.column_specs import (
     ROWS_PER_PERSON_MAX,
     BinaryColumn,
     CategoricalColumn,
+    ColumnBase,
     ColumnName,
     ColumnNames,
     Columns,
@@ -24,6 +25,7 @@ from app.core.schema.column_specs import (
     RealColumn,
     TruthFill,
 )
+from app.core.schema.spellings import FALSE, TRUE, spelled
 from app.core.specs import Spec, read_spec
 from app.errors import InvalidSchema
 
@@ -38,32 +40,42 @@ def parse_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
     columns = {name: _column(name, column) for name, column in found.items()}
     for column in columns.values():
         _check_policies(column)
+        spelled(column)
     return columns
 
 
 def _column(name: str, spec: Spec) -> Column:
+    assert isinstance(spec, ColumnBase)  # noqa: S101 - every type of column is one
+    shared = {
+        "public": spec.public,
+        "missing": _policy(getattr(spec, "missing", "refuse")),
+        "missing_spellings": tuple(spec.missing_spellings),
+    }
     if isinstance(spec, CategoricalColumn):
-        outside = Fill(OTHER) if spec.outside == OTHER else _policy(spec.outside)
         return Column(
             name,
             spec.type,
             levels=tuple(spec.levels),
-            public=spec.public,
-            missing=_policy(spec.missing),
-            outside=outside,
+            outside=Fill(OTHER) if spec.outside == OTHER else _policy(spec.outside),
+            spellings=_level_spellings(name, spec),
+            fold_case=spec.fold_case,
+            **shared,
         )
     if isinstance(spec, RealColumn | IntegerColumn):
-        return Column(
-            name,
-            spec.type,
-            lower=spec.lower,
-            upper=spec.upper,
-            public=spec.public,
-            missing=_policy(spec.missing),
-            outside=spec.outside,
-        )
+        return Column(name, spec.type, lower=spec.lower, upper=spec.upper, outside=spec.outside, **shared)
     assert isinstance(spec, BinaryColumn)  # noqa: S101 - the last of the types
-    return Column(name, spec.type, public=spec.public, missing=_policy(spec.missing))
+    truths = ((value, tuple(texts)) for value, texts in ((TRUE, spec.true), (FALSE, spec.false)) if texts)
+    return Column(name, spec.type, spellings=tuple(truths), **shared)
+
+
+def _level_spellings(name: str, spec: CategoricalColumn) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if isinstance(spec.levels, dict) and spec.spellings:
+        raise InvalidSchema(f"columns.{name}.spellings", "nothing where `levels` have their spellings with them")
+    further = spec.levels if isinstance(spec.levels, dict) else spec.spellings
+    for level in further:
+        if level not in spec.levels:
+            raise InvalidSchema(f"columns.{name}.spellings", "spellings of declared levels")
+    return tuple((level, tuple(further[level])) for level in spec.levels if further.get(level))
 
 
 def _policy(spec: Any) -> Any:
@@ -126,6 +138,7 @@ __all__ = [
     "Columns",
     "Fill",
     "Missing",
+    "OtherColumns",
     "Outside",
     "PrivacyUnit",
     "PrivacyUnitSpec",

@@ -23,6 +23,8 @@ class Fill:
 Missing = Literal["refuse", "group"] | Fill
 """`group`: the cell has no value, and whoever uses the column asks who has one."""
 Outside = Literal["refuse", "clip"] | Fill
+OtherColumns = Literal["ignore", "refuse"]
+"""Of columns in a file that nobody declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Column:
 
     A `public` one is known to everybody about everybody and the same in every neighbour, and constant within a person: it can
     tell strata apart. `missing` says what becomes of a cell without a value; `outside` of a number beyond the bounds, or of
-    a text that is no level.
+    a text that is no level. `spellings` are further texts that a level has in files, or `true` and `false` of a binary
+    column; `missing_spellings` further texts that stand for no value.
     """
 
     name: str
@@ -42,6 +45,9 @@ class Column:
     public: bool = False
     missing: Missing = "refuse"
     outside: Outside = "refuse"
+    spellings: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    fold_case: bool = False
+    missing_spellings: tuple[str, ...] = ()
 
     @property
     def numeric(self) -> bool:
@@ -60,6 +66,16 @@ class Column:
             shown["missing"] = _policy_json(self.missing)
         if self.outside != ("clip" if self.numeric else "refuse"):
             shown["outside"] = _policy_json(self.outside)
+        return shown | self._spelling_json()
+
+    def _spelling_json(self) -> dict[str, Any]:
+        """Levels stay a list beside their spellings: an object does not keep its order wherever it is stored."""
+        further = {value: list(texts) for value, texts in self.spellings}
+        shown: dict[str, Any] = further if self.type == "binary" else {"spellings": further} if further else {}
+        if self.fold_case:
+            shown["fold_case"] = True
+        if self.missing_spellings:
+            shown["missing_spellings"] = list(self.missing_spellings)
         return shown
 
 

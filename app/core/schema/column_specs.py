@@ -10,6 +10,7 @@ from app.core.specs import Expects, OneOf, Spec
 COLUMNS_MAX = 1_000
 LEVELS_MAX = 1_000
 NAME_LENGTH_MAX = 128
+SPELLINGS_MAX = 1_000
 ROWS_PER_PERSON_MAX = 1_000
 INTEGER_BOUND_MAX = 2**53
 REAL_BOUND_MAX = 1e300
@@ -63,6 +64,26 @@ _RealBound = Annotated[
 ]
 
 
+_Text = Annotated[str, Field(max_length=NAME_LENGTH_MAX), AfterValidator(_printable)]
+_Texts = Annotated[list[_Text], Field(max_length=SPELLINGS_MAX)]
+_Spellings = Annotated[
+    _Texts, Expects(f"a list of at most {SPELLINGS_MAX} texts of at most {NAME_LENGTH_MAX} printable characters")
+]
+_LevelSpellings = Annotated[
+    dict[_Printable, _Texts],
+    Field(max_length=LEVELS_MAX),
+    Expects("an object of levels with a list of spellings each"),
+]
+
+
+_LevelList = Annotated[
+    list[_Printable],
+    AfterValidator(_different),
+    Field(min_length=2, max_length=LEVELS_MAX, json_schema_extra={"uniqueItems": True}),
+]
+_LevelMap = Annotated[dict[_Printable, _Texts], Field(min_length=2, max_length=LEVELS_MAX)]
+
+
 class TruthFill(Spec):
     """A declared truth value."""
 
@@ -99,14 +120,25 @@ class ColumnBase(Spec):
             "which value is not protected."
         ),
     )
+    missing_spellings: _Spellings = Field(
+        default=[],
+        exclude_if=lambda texts: not texts,
+        description="Texts that stand for no value, in any case, beside an empty cell, NA, NaN and null.",
+    )
 
 
 class BinaryColumn(ColumnBase):
-    """Yes or no: 0 and 1, false and true."""
+    """Yes or no: 0 and 1, false and true, no and yes, in any case."""
 
     type: Literal["binary"] = Field(description="What the cells hold.")
     missing: Annotated[_REFUSE_OR_GROUP | TruthFill, Expects('refuse, group or {"value": true or false}')] = Field(
         default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
+    )
+    true: _Spellings = Field(
+        default=[], exclude_if=lambda texts: not texts, description="Further texts that mean yes, in any case."
+    )
+    false: _Spellings = Field(
+        default=[], exclude_if=lambda texts: not texts, description="Further texts that mean no, in any case."
     )
 
 
@@ -115,16 +147,25 @@ class CategoricalColumn(ColumnBase):
 
     type: Literal["categorical"] = Field(description="What the cells hold.")
     levels: Annotated[
-        list[_Printable],
-        AfterValidator(_different),
-        Field(
-            min_length=2,
-            max_length=LEVELS_MAX,
-            json_schema_extra={"uniqueItems": True},
-            description="Every text a cell may hold. A regression compares the others with the first.",
+        _LevelList | _LevelMap,
+        Expects(
+            f"2 to {LEVELS_MAX} different texts of 1 to {NAME_LENGTH_MAX} printable characters, in a list or as an object with "
+            "a list of spellings each"
         ),
-        Expects(f"2 to {LEVELS_MAX} different texts of 1 to {NAME_LENGTH_MAX} printable characters"),
-    ]
+    ] = Field(
+        description=(
+            "Every value a cell may have, and perhaps how else it is spelled in files. A regression compares the others with "
+            "the first."
+        )
+    )
+    spellings: _LevelSpellings = Field(
+        default={},
+        exclude_if=lambda texts: not texts,
+        description="Further texts that mean a level: another way to declare them, in which levels keep their order for certain.",
+    )
+    fold_case: bool = Field(
+        default=False, exclude_if=lambda folds: not folds, description="Upper and lower case of cells do not matter."
+    )
     missing: Annotated[_REFUSE_OR_GROUP | LevelFill, Expects('refuse, group or {"level": a declared level}')] = Field(
         default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
     )

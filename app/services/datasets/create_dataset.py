@@ -68,4 +68,5 @@ def _parse(runtime: Runtime, steward: Steward, spec: Mapping[str, Any]) -> Datas
         epsilon=epsilon,
         delta=delta,
         created_us=runtime.clock(),
+        other_columns=spec.get("other_columns") or "ignore",
     )

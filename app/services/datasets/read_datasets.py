@@ -43,6 +43,7 @@ def dataset_view(dataset: Dataset, account: Account | None) -> DatasetView:
         budget=budget_view(account),
         privacy_unit=None if dataset.unit is None else dict(dataset.unit),
         source=dict(dataset.source),
+        other_columns=dataset.other_columns,
         data=dataset.data_state,
         created_us=dataset.created_us,
     )

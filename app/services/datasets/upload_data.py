@@ -44,7 +44,15 @@ async def upload_data(
     failpoint("upload.recorded")
     if current.upload_name is not None:
         await asyncio.to_thread(runtime.uploads.wipe, current.upload_name)
-    return UploadView(dataset_id, report.rows, report.people, report.clipped_people)
+    return UploadView(
+        dataset_id,
+        report.rows,
+        report.people,
+        report.clipped_people,
+        report.ignored_columns,
+        report.missing,
+        report.outside,
+    )
 
 
 async def _record(runtime: Runtime, steward: Steward, dataset_id: str, report: UploadReport, name: str) -> Dataset:
@@ -67,6 +75,17 @@ def _check_and_keep(
     columns, unit = dataset_columns(dataset), dataset_unit(dataset)
     file_format = decide_format(content_type, sent.path)
     key, salt = runtime.data_key(), runtime.random_bytes(SALT_BYTES)
-    report = check_and_keep(sent.path, file_format, columns, unit, dataset.n, kept, key, salt, uploads=runtime.uploads)
+    report = check_and_keep(
+        sent.path,
+        file_format,
+        columns,
+        unit,
+        dataset.n,
+        kept,
+        key,
+        salt,
+        uploads=runtime.uploads,
+        other_columns=dataset.other_columns,
+    )
     sent.abort()
     return report

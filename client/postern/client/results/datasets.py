@@ -17,6 +17,7 @@ class Dataset(Shown):
     budget: Budget
     privacy_unit: dict[str, Any] | None
     source: dict[str, Any]
+    other_columns: str
     data: str
     created_at: datetime
 
@@ -29,3 +30,6 @@ class Upload(Shown):
     rows: int
     people: int
     clipped_people: int
+    ignored_columns: list[str]
+    missing: dict[str, int]
+    outside: dict[str, int]
