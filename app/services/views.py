@@ -70,6 +70,7 @@ class UploadView:
     ignored_columns: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     outside: Mapping[str, int] = field(default_factory=dict)
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)

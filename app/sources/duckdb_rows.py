@@ -19,6 +19,7 @@ from app.errors import (
 from app.sources.csv_lines import ROW, count_lines
 from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, open_engine
 from app.sources.formats import Format
+from app.sources.row_faults import faults_of
 from app.sources.scans import Scan, open_scan
 from app.sources.typed_rows import PROBLEMS_MAX
 from app.sources.uploads import UploadStore
@@ -66,18 +67,19 @@ def validate(
     limits: Limits | None = None,
     then: Then | None = None,
     other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
 ) -> UploadReport:
     """Check every cell of a file against the public schema. Blocking; call it in a thread.
 
     What comes `then`, of rows that were found good, may use the same engine: starting another takes longer than a small file.
 
-    Raises InvalidRows with the first problems in line order (never a value),
+    Raises InvalidRows with the first problems in line order and all of them by column (never a value),
     UnsupportedFormat if the file cannot be read at all, PayloadTooLarge past a limit,
     InvalidInput about `n` if another number of people was declared.
     """
     limits = limits or Limits()
     try:
-        report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns)
+        report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns, separator)
     except (EngineError, UnicodeError, OSError) as error:
         refusal = _in_our_words(error, file_format, limits)
     else:
@@ -96,10 +98,11 @@ def _report(
     limits: Limits,
     then: Then | None,
     other_columns: OtherColumns,
+    separator: str | None,
 ) -> UploadReport:
     lines = _lines(path, file_format, limits)
     with open_engine(path, uploads, limits, writes=None if then is None else then.writes) as connection:
-        scan = open_scan(connection, path, file_format, columns, unit, other_columns=other_columns)
+        scan = open_scan(connection, path, file_format, columns, unit, other_columns=other_columns, separator=separator)
         rows = _check_rows(connection, scan, limits)
         if lines is not None and rows != lines - 1:
             raise UnsupportedFormat("body", "CSV with one record a line")
@@ -130,35 +133,13 @@ def _check_rows(connection: Connection, scan: Scan, limits: Limits) -> int:
     if rows > limits.rows_max:
         raise PayloadTooLarge("body", f"at most {limits.rows_max} rows")
     if refused:
-        problems = _problems(connection, scan)
+        problems, faults = faults_of(connection, scan)
         if not problems:
             raise UnsupportedFormat("body", "a file that reads the same twice")
-        raise InvalidRows(problems)
+        raise InvalidRows(problems, faults)
     if rows == 0:
         raise InvalidRows([RowProblem(scan.first_line, ROW, "at least one row")])
     return int(rows)
-
-
-def _problems(connection: Connection, scan: Scan) -> list[RowProblem]:
-    """The first bad cells in line order. Flags leave the engine, values do not."""
-    flags = ", ".join(f"coalesce({rule.valid}, false)" for rule in scan.rules.values())
-    records = connection.execute(
-        f"SELECT line, whole, [{flags}] FROM "  # noqa: S608 - declared names and numbers only
-        f"(SELECT row_number() OVER () + {scan.first_line - 1} AS line, * FROM {scan.table}) "
-        f"WHERE NOT ({scan.allowed}) ORDER BY line LIMIT {PROBLEMS_MAX}"
-    ).fetchall()
-    problems = []
-    for line, whole, good in records:
-        if not whole:
-            shape = f"{len(scan.rules)} cells separated by commas, quotes around whole cells only"
-            problems.append(RowProblem(line, ROW, shape))
-            continue
-        problems += [
-            RowProblem(line, rule.name, rule.expected)
-            for rule, fine in zip(scan.rules.values(), good, strict=True)
-            if not fine
-        ]
-    return problems[:PROBLEMS_MAX]
 
 
 def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Column], unit: PrivacyUnit) -> None:

@@ -42,6 +42,7 @@ def check_and_keep(
     uploads: UploadStore,
     limits: Limits | None = None,
     other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
 ) -> UploadReport:
     """`validate` the file, and write what counts of it into `kept`. Blocking.
 
@@ -51,7 +52,16 @@ def check_and_keep(
     with uploads.spill() as folder:
         cut = _Cut(columns, unit, key.choice_key(salt), folder / COLUMNS_FILE)
         report = validate(
-            path, file_format, columns, unit, n, uploads=uploads, limits=limits, then=cut, other_columns=other_columns
+            path,
+            file_format,
+            columns,
+            unit,
+            n,
+            uploads=uploads,
+            limits=limits,
+            then=cut,
+            other_columns=other_columns,
+            separator=separator,
         )
         with disk_full_as_unavailable():
             seal(cut.writes, kept.write, key, salt)

@@ -1,17 +1,20 @@
 """A file as one table of cells `c0, c1, …` with a rule for each, whatever its format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.core.schema.spellings import bare
 from app.errors import InvalidRows, RowProblem
 from app.sources.cell_rules import CellRule
-from app.sources.csv_lines import CELLS, ROW, lines_of
+from app.sources.csv_lines import ROW, cells_of, lines_of
 from app.sources.engine import Connection, identifier, literal
+from app.sources.files.header import header_of, separator_of
 from app.sources.formats import Format
 from app.sources.typed_rows import PROBLEMS_MAX, FileCell, typed_rows
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +22,18 @@ class Scan:
     """`table` is SQL with a column `whole` (the record has the right shape), the cells and their values.
 
     `rules` covers every declared column, by name, and the privacy unit if it is another column.
-    `first_line` is the line of the first record; `others` names the columns of the file that nobody declared.
+    `first_line` is the line of the first record; `others` names the columns of the file that nobody declared. `places` names
+    the cell of each rule in the table; `columns` are the declared ones.
     """
 
     table: str
     rules: Mapping[str, CellRule]
     first_line: int
     others: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    shape: str = "a whole record"
+    """What a record has to look like, for the steward."""
 
     @property
     def allowed(self) -> str:
@@ -43,10 +51,16 @@ def open_scan(
     *,
     forgiving: bool = False,
     other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
 ) -> Scan:
-    """Check the header or stored schema against the declared one. Raises InvalidRows about line 1."""
+    """Check the header or stored schema against the declared one. Raises InvalidRows about line 1.
+
+    The `separator` of CSV, if not given, is the one that cuts the header, and no other line, into most declared names.
+    """
     if file_format == "csv":
-        return _scan_csv(connection, path, columns, unit, other_columns, forgiving=forgiving)
+        names = [*columns] if unit.column is None else [*columns, unit.column]
+        separator = separator or separator_of(header_of(path), names)
+        return _scan_csv(connection, path, columns, unit, other_columns, separator, forgiving=forgiving)
     return _scan_parquet(connection, path, columns, unit, other_columns)
 
 
@@ -56,10 +70,12 @@ def _scan_csv(
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
     other_columns: OtherColumns,
+    separator: str,
     *,
     forgiving: bool,
 ) -> Scan:
-    header = f"SELECT {CELLS} FROM {lines_of(path, header=True)}"  # noqa: S608 - path quoted
+    cut = cells_of(separator)
+    header = f"SELECT {cut} FROM {lines_of(path, header=True)}"  # noqa: S608 - path quoted
     row = connection.execute(header).fetchone()
     if row is None or row[0] is None:
         raise InvalidRows([RowProblem(1, ROW, "a header line naming the declared columns")])
@@ -70,9 +86,11 @@ def _scan_csv(
     lines = lines_of(path, header=False, forgiving=forgiving)
     table = (
         f"(SELECT coalesce(len(cells) = {len(found)}, false) AS whole, {cells} "  # noqa: S608 - numbers
-        f"FROM (SELECT {CELLS} AS cells FROM {lines}))"
+        f"FROM (SELECT {cut} AS cells FROM {lines}))"
     )
-    return Scan(*typed_rows(table, places, columns, unit), first_line=2, others=others)
+    shape = f"{len(found)} cells separated by {_SEPARATORS[separator]}, quotes around whole cells only"
+    cells_at = {name: place.cell for name, place in places.items()}
+    return Scan(*typed_rows(table, places, columns, unit), 2, others, cells_at, columns, shape)
 
 
 def _scan_parquet(
@@ -93,7 +111,8 @@ def _scan_parquet(
     places = {name: FileCell(f"c{position}", stored.get(name, "")) for position, name in enumerate(wanted)}
     cells = ", ".join(f"{identifier(name)} AS {place.cell}" for name, place in places.items())
     table = f"(SELECT true AS whole, {cells} FROM {source})"  # noqa: S608
-    return Scan(*typed_rows(table, places, columns, unit), first_line=1, others=others)
+    cells_at = {name: place.cell for name, place in places.items()}
+    return Scan(*typed_rows(table, places, columns, unit), 1, others, cells_at, columns)
 
 
 def _top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:

@@ -194,7 +194,7 @@ def test_endless_line_is_refused(reader: Reader) -> None:
         ("cured,arm,days,visits,cured\n", (1, "cured", "each column once")),
         ("cured,arm,days,visits,secret\n", (1, "#5", "the name of a declared column in the header")),
         ("Cured,arm,days,visits\n", (1, "#1", "a name that differs by more than case from a declared one")),
-        ("cured;arm;days;visits\n", (1, "#1", "the name of a declared column in the header")),
+        ("cured|arm|days|visits\n", (1, "#1", "the name of a declared column in the header")),
         ("cured,arm,days,visits,\n", (1, "#5", "the name of a declared column in the header")),
         ('cured,"arm,days,visits\n', (1, "*", "a header line naming the declared columns")),
         ("\n", (1, "*", "a header line naming the declared columns")),

@@ -1,6 +1,8 @@
 """Datasets: declare, list, read, upload, cap."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from app.api.auth import StewardKey
@@ -10,7 +12,8 @@ from app.api.json_body import read_spec
 from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit, runtime_of
 from app.api.responses import model_response, page_headers
 from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
-from app.services.datasets import create_dataset, list_datasets, read_dataset, set_cap, upload_data
+from app.services.datasets import check_data, create_dataset, list_datasets, read_dataset, set_cap, upload_data
+from app.sources.files import read_declared
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
 
@@ -18,7 +21,8 @@ _FILE = {"schema": {"type": "string", "format": "binary", "description": "The fi
 _UPLOAD_BODY = {
     "requestBody": {
         "required": True,
-        "description": "CSV with a header line, or Parquet. `application/octet-stream` is either, known by its first bytes.",
+        "description": "CSV with a header line, Parquet, or an Arrow stream or file; packed with gzip or zstd if that is said as "
+        "`Content-Encoding`, or shows in its first bytes. `application/octet-stream` is any of them, known by its first bytes.",
         "content": {
             "text/csv": {
                 "schema": {
@@ -28,10 +32,29 @@ _UPLOAD_BODY = {
                 "examples": {"two people": {"value": "cured\n1\n0\n"}},
             },
             "application/vnd.apache.parquet": _FILE,
+            "application/vnd.apache.arrow.stream": _FILE,
+            "application/vnd.apache.arrow.file": _FILE,
             "application/octet-stream": _FILE,
         },
     }
 }
+
+_Check = Annotated[bool, Query(description="Say what an upload would say, and keep nothing.")]
+_Charset = Annotated[
+    str | None,
+    Query(
+        max_length=40,
+        description="The character set of CSV, where the content type does not say it: utf-8, windows-1252 (iso-8859-1 is "
+        "read as that), utf-16.",
+    ),
+]
+_Separator = Annotated[
+    Literal["comma", "semicolon", "tab", "pipe"] | None,
+    Query(description="What separates the cells of CSV; if not said, the header line shows it (not a pipe)."),
+]
+_ContentEncoding = Annotated[
+    str | None, Header(alias="Content-Encoding", max_length=40, description="gzip or zstd, if the body is packed.")
+]
 
 
 @router.post(
@@ -98,16 +121,21 @@ async def get_dataset(request: Request, steward: StewardKey, dataset_id: Dataset
         extra=_UPLOAD_BODY,
     ),
 )
-async def put_data(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
-    """Streamed to a private file and checked strictly against the schema: a bad row is named by line and column,
-    to you alone, and nothing is kept. A new upload replaces the last; the budget already spent stays spent."""
-    view = await upload_data(
-        runtime_of(request),
-        steward=steward,
-        dataset_id=dataset_id,
-        content_type=request.headers.get("content-type"),
-        chunks=request.stream(),
-    )
+async def put_data(
+    request: Request,
+    steward: StewardKey,
+    dataset_id: DatasetId,
+    check: _Check = False,
+    charset: _Charset = None,
+    separator: _Separator = None,
+    content_encoding: _ContentEncoding = None,
+) -> Response:
+    """Streamed to a private file and checked strictly against the schema. What does not fit is told to you alone, by column: how
+    many cells, the first lines, what was expected and which policy would take them; and nothing is kept. A new upload
+    replaces the last; the budget already spent stays spent. `check=true` says the same and keeps nothing either way."""
+    form = read_declared(request.headers.get("content-type"), content_encoding, charset, separator)
+    take = check_data if check else upload_data
+    view = await take(runtime_of(request), steward=steward, dataset_id=dataset_id, form=form, chunks=request.stream())
     return model_response(Upload.of(view))
 
 

@@ -89,6 +89,7 @@ class Upload(Answer):
                     "ignored_columns": ["ward"],
                     "missing": {"visits": 14},
                     "outside": {"days": 2},
+                    "stored": True,
                 }
             ]
         }
@@ -103,6 +104,7 @@ class Upload(Answer):
     outside: dict[str, Count] = Field(
         description="Cells beyond the bounds or levels that a policy gave a value, by column; told here and nowhere else."
     )
+    stored: bool = Field(description="Whether these are the dataset's rows now; not after a check.")
 
 
 class CapBody(Spec):

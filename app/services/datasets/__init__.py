@@ -3,9 +3,10 @@
 from app.services.datasets.create_dataset import create_dataset
 from app.services.datasets.read_datasets import list_datasets, read_dataset
 from app.services.datasets.set_cap import set_cap
-from app.services.datasets.upload_data import upload_data
+from app.services.datasets.upload_data import check_data, upload_data
 
 __all__ = [
+    "check_data",
     "create_dataset",
     "list_datasets",
     "read_dataset",

@@ -15,7 +15,7 @@ from postern.client.awaiting.wire import AsyncOpened, AsyncWire
 from postern.client.call import Call, given
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
-from postern.client.calls.stewards import Role
+from postern.client.calls.stewards import Role, Separator
 from postern.client.problems import WaitedTooLong
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
@@ -181,9 +181,21 @@ class AsyncClient:
     def datasets(self, *, page_size: int | None = None) -> AsyncIterator[Dataset]:
         return self._all(lambda cursor: pages.datasets(cursor, page_size))
 
-    async def upload(self, dataset: str | Dataset, data: Any, *, content_type: str | None = None) -> Upload:
-        """`data` is the path of a CSV or Parquet file, bytes, an open binary file or a data frame."""
-        return await self.send(stewards.upload(dataset, data, content_type))
+    async def upload(
+        self,
+        dataset: str | Dataset,
+        data: Any,
+        *,
+        content_type: str | None = None,
+        charset: str | None = None,
+        separator: Separator | None = None,
+        check: bool = False,
+    ) -> Upload:
+        """`data` is the path of a CSV, Parquet or Arrow file (also packed: `.gz`, `.zst`), bytes, an open binary file or a data
+        frame. `check`: say what would be said, and keep nothing. Raises InvalidInput, whose `columns` say what does not fit."""
+        return await self.send(
+            stewards.upload(dataset, data, content_type, check=check, charset=charset, separator=separator)
+        )
 
     async def request_release(
         self,

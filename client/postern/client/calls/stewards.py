@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from postern.client.call import Call, encode, nothing, once, path, reads
+from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
 from postern.client.results.datasets import Dataset, Upload
 from postern.client.results.ledger import LedgerHead, Verification
@@ -20,6 +20,7 @@ from postern.client.uploads import body_of
 
 Spec = Mapping[str, Any]
 Role = Literal["analyst", "dashboard", "auditor"]
+Separator = Literal["comma", "semicolon", "tab", "pipe"]
 
 UPLOADED = {"kind": "upload", "retain": False}
 """Rows are uploaded, and wiped once no release waits for them."""
@@ -42,9 +43,19 @@ def read_dataset(dataset: str) -> Call[Dataset]:
     return Call("GET", path("datasets", dataset), _dataset)
 
 
-def upload(dataset: str | Dataset, data: Any, content_type: str | None) -> Call[Upload]:
+def upload(
+    dataset: str | Dataset,
+    data: Any,
+    content_type: str | None,
+    *,
+    check: bool = False,
+    charset: str | None = None,
+    separator: str | None = None,
+) -> Call[Upload]:
     body, kind = body_of(data, content_type)
-    return Call("PUT", path("datasets", id_of(dataset), "data"), _upload, body=body, content_type=kind)
+    query = given(check="true" if check else None, charset=charset, separator=separator)
+    where = path("datasets", id_of(dataset), "data")
+    return Call("PUT", where, _upload, query=tuple(query.items()), body=body, content_type=kind)
 
 
 def plan(spec: Spec) -> Call[Plan]:

@@ -33,3 +33,4 @@ class Upload(Shown):
     ignored_columns: list[str]
     missing: dict[str, int]
     outside: dict[str, int]
+    stored: bool = True
