@@ -59,6 +59,23 @@ class DatasetView:
     other_columns: str
     data: str
     created_us: int
+    description: str | None = None
+    archived_us: int | None = None
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicDatasetView:
+    """What anyone with a right on a dataset sees of it: nothing that a row decides but the public number of people."""
+
+    id: str
+    name: str
+    description: str | None
+    columns: dict[str, Any]
+    n: int | None
+    privacy_unit: dict[str, Any] | None
+    archived_us: int | None
+    created_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +113,8 @@ class ReleaseView:
     created_us: int
     published_us: int | None
     check: dict[str, Any] | None = None
+    title: str | None = None
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

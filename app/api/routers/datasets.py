@@ -5,14 +5,34 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from app.api.auth import StewardKey
-from app.api.documentation import JSON, ONCE, PARAMETERS, ROLE, THING, operation
+from app.api.auth import AnyKey, StewardKey
+from app.api.documentation import JSON, KEY, ONCE, PARAMETERS, ROLE, THING, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_spec
 from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit, runtime_of
 from app.api.responses import model_response, page_headers
-from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
-from app.services.datasets import check_data, create_dataset, list_datasets, read_dataset, set_cap, upload_data
+from app.api.schemas.datasets import (
+    Cap,
+    CapBody,
+    Dataset,
+    DatasetBody,
+    DatasetChange,
+    DatasetPage,
+    PublicDataset,
+    PublicDatasetPage,
+    Upload,
+)
+from app.services.datasets import (
+    change_dataset,
+    check_data,
+    create_dataset,
+    delete_dataset,
+    list_datasets,
+    read_dataset,
+    set_cap,
+    upload_data,
+)
+from app.services.principals import Steward
 from app.sources.files import read_declared
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
@@ -87,26 +107,63 @@ async def post_dataset(request: Request, steward: StewardKey, idempotency_key: I
 
 @router.get(
     "/datasets",
-    response_model=DatasetPage,
-    **operation("list_datasets", "List your datasets", ROLE, PARAMETERS),
+    response_model=DatasetPage | PublicDatasetPage,
+    **operation(
+        "list_datasets", "List datasets you may see", KEY, PARAMETERS, answers=(DatasetPage, PublicDatasetPage)
+    ),
 )
 async def get_datasets(
-    request: Request, steward: StewardKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
+    request: Request, principal: AnyKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
 ) -> Response:
-    """Newest first, a page at a time; `Link: rel="next"` and `next_cursor` lead on."""
-    page = await list_datasets(runtime_of(request), steward=steward, cursor=cursor, limit=limit)
-    return model_response(DatasetPage.of(page), headers=page_headers(request, page))
+    """Newest first, a page at a time; `Link: rel="next"` and `next_cursor` lead on. A steward's own, with their budgets; others
+    see what is public of the datasets they have a right on."""
+    page = await list_datasets(runtime_of(request), principal=principal, cursor=cursor, limit=limit)
+    shown = DatasetPage if isinstance(principal, Steward) else PublicDatasetPage
+    return model_response(shown.of(page), headers=page_headers(request, page))
 
 
 @router.get(
     "/datasets/{dataset_id}",
-    response_model=Dataset,
-    **operation("read_dataset", "Read a dataset and its budget", ROLE, THING),
+    response_model=Dataset | PublicDataset,
+    **operation("read_dataset", "Read a dataset", KEY, THING, answers=(Dataset, PublicDataset)),
 )
-async def get_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
-    """Schema, budget, what was spent and what is left."""
-    view = await read_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id)
+async def get_dataset(request: Request, principal: AnyKey, dataset_id: DatasetId) -> Response:
+    """To its steward: schema, budget, what was spent and what is left. To others with a right on it: what is public, that is
+    name, description, columns with their levels and bounds, and the number of people."""
+    view = await read_dataset(runtime_of(request), principal=principal, dataset_id=dataset_id)
+    return model_response((Dataset if isinstance(principal, Steward) else PublicDataset).of(view))
+
+
+@router.patch(
+    "/datasets/{dataset_id}",
+    response_model=Dataset,
+    **operation(
+        "change_dataset",
+        "Rename, describe, correct or archive a dataset",
+        ROLE,
+        THING,
+        JSON,
+        ("invalid_schema", "invalid_rows", "name_taken", "conflict"),
+        body=DatasetChange,
+    ),
+)
+async def patch_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+    """The schema may be changed until the first release is asked for; that discards uploaded rows. A change made after rows had
+    been uploaded or checked is recorded, and told on every card. Archiving wipes the rows for good; releases go on answering."""
+    spec = await read_spec(request, DatasetChange)
+    view = await change_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id, spec=spec)
     return model_response(Dataset.of(view))
+
+
+@router.delete(
+    "/datasets/{dataset_id}",
+    response_class=Response,
+    **operation("delete_dataset", "Delete a dataset that was never charged", ROLE, THING, ("conflict",), status=204),
+)
+async def remove_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+    """Rows are wiped and its name is free again. Only while no release was ever asked for; archive it otherwise."""
+    await delete_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id)
+    return Response(status_code=204)
 
 
 @router.put(

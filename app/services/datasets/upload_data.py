@@ -40,11 +40,12 @@ async def upload_data(
     with runtime.uploads.begin(dataset_id) as sent:
         await sent.receive(chunks_through("upload.receiving", chunks))
         failpoint("upload.received")
+        await _look(runtime, dataset)
         with runtime.uploads.begin(dataset_id, limited=False) as kept:
             report = await asyncio.to_thread(_check_and_keep, runtime, dataset, form, sent, kept)
             name = await asyncio.to_thread(kept.finish)
             failpoint("upload.renamed")
-            current = await _record(runtime, steward, dataset_id, report, name)
+            current = await _record(runtime, steward, dataset, report, name)
     failpoint("upload.recorded")
     if current.upload_name is not None:
         await asyncio.to_thread(runtime.uploads.wipe, current.upload_name)
@@ -63,6 +64,7 @@ async def check_data(
     dataset = await _uploadable(runtime, steward, dataset_id)
     with runtime.uploads.begin(dataset_id) as sent:
         await sent.receive(chunks)
+        await _look(runtime, dataset)
         report = await asyncio.to_thread(_check, runtime, dataset, form, sent)
     return _view(dataset_id, report, stored=False)
 
@@ -72,7 +74,16 @@ async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str) -> Da
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     if dataset.source["kind"] != "upload":
         raise UnsupportedFormat("body", "no upload: this dataset's rows come from a file")
+    if dataset.archived_us is not None:
+        raise Conflict("this dataset is archived: it takes no rows any more")
     return dataset
+
+
+async def _look(runtime: Runtime, dataset: Dataset) -> None:
+    """On disk before anything is told about the rows: whatever is changed in the schema from now on may follow from it."""
+    if dataset.looked_us is None:
+        async with runtime.database.write() as connection:
+            await datasets.mark_looked(connection, dataset.id, runtime.clock())
 
 
 def _view(dataset_id: str, report: UploadReport, *, stored: bool) -> UploadView:
@@ -88,10 +99,13 @@ def _view(dataset_id: str, report: UploadReport, *, stored: bool) -> UploadView:
     )
 
 
-async def _record(runtime: Runtime, steward: Steward, dataset_id: str, report: UploadReport, name: str) -> Dataset:
-    """The dataset as it was before."""
+async def _record(runtime: Runtime, steward: Steward, checked: Dataset, report: UploadReport, name: str) -> Dataset:
+    """The dataset as it was before. `checked` has the schema that the rows were checked against."""
+    dataset_id = checked.id
     async with runtime.database.write() as connection:
         current = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
+        if (current.columns, current.unit) != (checked.columns, checked.unit) or current.archived_us is not None:
+            raise Conflict("the dataset was changed while these rows were checked; upload them again")
         if current.n not in (None, report.people):
             raise Conflict("another upload with a different number of people finished first")
         if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
