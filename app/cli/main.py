@@ -15,6 +15,7 @@ from app.cli import (
     query,
     release,
     samples,
+    schema,
     serve,
     upload,
     worker,
@@ -43,6 +44,7 @@ app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("openapi")(operations.openapi)
 app.add_typer(keys.app, name="keys")
+app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
 
 

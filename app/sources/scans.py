@@ -103,7 +103,7 @@ def _scan_parquet(
     where = literal(str(path))
     source = f"read_parquet({where}, hive_partitioning = false, union_by_name = false)"
     schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({where})")  # noqa: S608
-    found = _top_level(schema.fetchall())
+    found = top_level(schema.fetchall())
     others = _other_names(found, columns, unit, other_columns)
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608
     stored = {str(name): str(engine_type) for name, engine_type, *_ in described}
@@ -115,7 +115,7 @@ def _scan_parquet(
     return Scan(*typed_rows(table, places, columns, unit), 1, others, cells_at, columns)
 
 
-def _top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
+def top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
     """Names of the columns themselves: the tree comes depth first, its root first."""
     names = []
     inside = 0

@@ -162,8 +162,9 @@ def test_people_keys_and_caps(opened: Opener, steward: Any, trial: Trial) -> Non
     assert access.samples == 3
     assert access.budget.spent_epsilon > 0
     assert reader.release(trial.release).buy_access(3).charged.epsilon == 0
+    assert [found.id for found in reader.public_datasets()] == [trial.dataset]
     with pytest.raises(NotAllowed):
-        list(reader.datasets())
+        list(reader.analysts())
     assert [found.label for found in steward.keys(analyst)] == ["laptop"]
     steward.revoke_key(key)
     assert steward.keys(analyst)[0].revoked_at is not None

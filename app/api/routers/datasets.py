@@ -22,11 +22,13 @@ from app.api.schemas.datasets import (
     PublicDatasetPage,
     Upload,
 )
+from app.api.schemas.drafts import SchemaDraft
 from app.services.datasets import (
     change_dataset,
     check_data,
     create_dataset,
     delete_dataset,
+    draft_from_file,
     list_datasets,
     read_dataset,
     set_cap,
@@ -75,6 +77,32 @@ _Separator = Annotated[
 _ContentEncoding = Annotated[
     str | None, Header(alias="Content-Encoding", max_length=40, description="gzip or zstd, if the body is packed.")
 ]
+
+
+@router.post(
+    "/schemas/draft",
+    response_model=SchemaDraft,
+    **operation(
+        "draft_schema",
+        "Draft a schema from a file's names and types",
+        ROLE,
+        PARAMETERS,
+        ("invalid_rows", "unsupported_format", "payload_too_large", "too_busy"),
+        extra=_UPLOAD_BODY,
+    ),
+)
+async def post_draft(
+    request: Request,
+    steward: StewardKey,
+    charset: _Charset = None,
+    separator: _Separator = None,
+    content_encoding: _ContentEncoding = None,
+) -> Response:
+    """Of CSV the header line, which may be sent alone; of Parquet and Arrow the stored schema. No cell is looked at and nothing
+    is kept: bounds and levels are left for you to fill in from public knowledge."""
+    form = read_declared(request.headers.get("content-type"), content_encoding, charset, separator)
+    made = await draft_from_file(runtime_of(request), steward=steward, form=form, chunks=request.stream())
+    return model_response(SchemaDraft.of(made))
 
 
 @router.post(

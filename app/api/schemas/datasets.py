@@ -87,6 +87,9 @@ class DatasetChange(Spec):
         default=None,
         description="The public number of people, together with a new schema; otherwise an upload says it.",
     )
+    other_columns: Maybe[OtherColumns] = Field(
+        default=None, description="Of columns in a file that are not declared: read past them, or refuse the file."
+    )
     archived: Maybe[Literal[True]] = Field(
         default=None,
         description="Rows are wiped for good and no more releases are made; published ones go on answering.",

@@ -40,7 +40,7 @@ async def change_dataset(
     gone = None
     async with runtime.database.write() as connection:
         current = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
-        values: dict[str, Any] = {name: spec[name] for name in ("name", "description") if name in spec}
+        values: dict[str, Any] = {name: spec[name] for name in ("name", "description", "other_columns") if name in spec}
         if changed is not None:
             if (current.columns, current.unit) != (before.columns, before.unit):
                 raise Conflict("the schema was changed by someone else meanwhile; look at it again")

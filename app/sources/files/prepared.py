@@ -58,7 +58,7 @@ def prepared(path: Path, form: DeclaredForm, declared: Collection[str], uploads:
         if packing is not None:
             unpack(path, packing, folder / "unpacked", uploads.bytes_max)
             path = folder / "unpacked"
-        charset = form.charset or _marked_charset(path)
+        charset = form.charset or marked_charset(path)
         file_format = decide_format(form.file_format, path)
         if file_format == "csv":
             yield _prepare_csv(path, charset or "utf-8", form.separator, declared, folder)
@@ -78,6 +78,6 @@ def _prepare_csv(path: Path, charset: str, separator: str | None, declared: Coll
     return Prepared(folder / "records", "csv", separator, (path, charset) if several else None)
 
 
-def _marked_charset(path: Path) -> str | None:
+def marked_charset(path: Path) -> str | None:
     with path.open("rb") as file:
         return "utf-16" if file.read(2) in _UTF16_MARKS else None

@@ -29,6 +29,7 @@ _TYPES = {
     ".arrow": ARROW_FILE,
     ".feather": ARROW_FILE,
 }
+_HEADER_BYTES_MAX = PIECE_BYTES
 _PACKED = (".gz", ".zst", ".zstd")
 _MAGIC = {b"PAR1": PARQUET, b"ARROW1": ARROW_FILE, b"\xff\xff\xff\xff": ARROW_STREAM}
 _PACKED_MAGIC = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
@@ -46,6 +47,17 @@ def body_of(data: Any, content_type: str | None) -> tuple[Chunks | bytes, str]:
             raise Misconfigured(f"say the content_type of an open file: {CSV}, {PARQUET}, or {ANY} if it shows")
         return _from_file(data), content_type
     return _from_frame(data)
+
+
+def names_of(data: Any, content_type: str | None, charset: str | None) -> tuple[Chunks | bytes, str]:
+    """What to send so that a service learns the names of columns: of a CSV file or of its bytes the header line and no row."""
+    body, kind = body_of(data, content_type)
+    if kind != CSV or (charset or "").lower().startswith("utf-16"):
+        return body, kind
+    opening = body[:_HEADER_BYTES_MAX] if isinstance(body, bytes) else next(body.open(), b"")
+    packed_or_wide = opening.startswith((*_PACKED_MAGIC, b"\xff\xfe", b"\xfe\xff"))
+    line, end, _ = opening.partition(b"\n")
+    return (line + end, kind) if end and not packed_or_wide else (body, kind)
 
 
 def _from_path(file: Path, content_type: str | None) -> tuple[Chunks, str]:

@@ -1,6 +1,6 @@
 """Datasets and uploads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,34 @@ class Dataset(Shown):
     other_columns: str
     data: str
     created_at: datetime
+    description: str | None = None
+    archived_at: datetime | None = None
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    """What was changed in the schema after rows had been uploaded or checked; every card tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicDataset(Shown):
+    """What everyone with a right on a dataset sees of it."""
+
+    id: str
+    name: str
+    description: str | None
+    columns: dict[str, dict[str, Any]]
+    n: int | None
+    privacy_unit: dict[str, Any] | None
+    archived_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDraft(Shown):
+    """Names and types of a file, and None for what only public knowledge can say; `why`."""
+
+    columns: dict[str, dict[str, Any]]
+    fill_in: list[dict[str, str]]
+    left_out: list[dict[str, Any]]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
