@@ -5,7 +5,7 @@ PosternError
 │   ├── MalformedBody            malformed_body
 │   ├── InvalidRequest           invalid_request (several fields at once)
 │   ├── InvalidSchema            invalid_schema
-│   ├── InvalidRows              invalid_rows (steward only: line and column)
+│   ├── InvalidRows              invalid_rows (steward only: lines, and faults by column)
 │   ├── InvalidModel             invalid_model
 │   ├── InvalidMechanism         invalid_mechanism
 │   ├── InvalidCheck             invalid_check
@@ -44,6 +44,8 @@ only the steward who uploaded the rows ever sees.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+_FAULTS_IN_DETAIL = 5
 
 
 class PosternError(Exception):
@@ -100,13 +102,47 @@ class RowProblem:
     expected: str
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnFault:
+    """All cells of a column with the same fault, for the steward's eyes only; of column `*`, all records.
+
+    `what` they are, in words; `lines` are the first few. `advice` names a policy that would take such cells, never a bound.
+    """
+
+    column: str
+    fault: str
+    what: str
+    cells: int
+    lines: tuple[int, ...]
+    expected: str
+    example: str | None = None
+    advice: str | None = None
+
+    @property
+    def text(self) -> str:
+        """In a sentence."""
+        noun, subject = ("record", "") if self.column == "*" else ("cell", f"column `{self.column}`: ")
+        counted = f"1 {noun} is" if self.cells == 1 else f"{self.cells} {noun}s are"
+        where = f"{'first ' if self.cells > 1 else ''}at line {self.lines[0]}"
+        expected = self.expected + ("" if self.example is None else f", such as {self.example}")
+        advice = "" if self.advice is None else f"; {self.advice}"
+        return f"{subject}{counted} {self.what}, {where}; expected {expected}{advice}"
+
+
 class InvalidRows(InvalidInput):
+    """`rows` are the first bad cells in line order, `columns` all of them by column."""
+
     code = "invalid_rows"
 
-    def __init__(self, rows: Sequence[RowProblem]) -> None:
+    def __init__(self, rows: Sequence[RowProblem], columns: Sequence[ColumnFault] = ()) -> None:
         first = rows[0]
         super().__init__(f"line {first.line}, column {first.column!r}", first.expected)
         self.rows: Sequence[RowProblem] = tuple(rows)
+        self.columns: Sequence[ColumnFault] = tuple(columns)
+        if columns:
+            more = len(columns) - _FAULTS_IN_DETAIL
+            told = [fault.text for fault in columns[:_FAULTS_IN_DETAIL]]
+            self.detail = ". ".join([*told, f"{more} more under `columns`"] if more > 0 else told)
 
 
 class InvalidModel(InvalidInput):

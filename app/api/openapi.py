@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from app import __version__
 from app.api.documentation import problem_examples
-from app.api.schemas.datasets import CapBody, DatasetBody
+from app.api.schemas.datasets import CapBody, DatasetBody, DatasetChange
 from app.api.schemas.operations import Problem
 from app.api.schemas.plans import PlanBody
 from app.api.schemas.principals import AnalystBody, KeyBody
@@ -23,6 +23,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     AnalystBody,
     CapBody,
     DatasetBody,
+    DatasetChange,
     KeyBody,
     PlanBody,
     QueriesBody,

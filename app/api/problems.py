@@ -1,7 +1,7 @@
 """Refusals as RFC 9457 `application/problem+json`. The table below is the only place a code meets a status.
 
 A body carries `type`, `title`, `status`, `detail`, `instance` (the request's id, so that a caller can quote it
-and the operator find the log line) and `code`; then `errors` for fields, `rows` for an upload's bad cells, and
+and the operator find the log line) and `code`; then `errors` for fields, `rows` and `columns` for an upload's bad cells, and
 the facts of the error under their own names, with times (`…_us`) as RFC 3339 (`…_at`). Refusals that pass by
 themselves carry `Retry-After`.
 """
@@ -86,7 +86,7 @@ _CODE_OF_STATUS = {
     415: "unsupported_format",
     503: "unavailable",
 }
-_OWN_MEMBERS = frozenset({"type", "title", "status", "detail", "instance", "code", "errors", "rows"})
+_OWN_MEMBERS = frozenset({"type", "title", "status", "detail", "instance", "code", "errors", "rows", "columns"})
 _log = structlog.get_logger("postern.api")
 
 
@@ -173,6 +173,7 @@ def _members(error: PosternError) -> dict[str, Any]:
     members = {name: value for name, value in map(_told, error.facts.items()) if name not in _OWN_MEMBERS}
     if isinstance(error, InvalidRows):
         members["rows"] = [asdict(row) for row in error.rows]
+        members["columns"] = [asdict(fault) | {"text": fault.text} for fault in error.columns]
     elif isinstance(error, InvalidInput):
         members["errors"] = [asdict(problem) for problem in error.problems]
     return members

@@ -4,7 +4,22 @@ import sys
 
 import typer
 
-from app.cli import check, doctor, keys, ledger, network, operations, plan, query, release, samples, serve, worker
+from app.cli import (
+    check,
+    doctor,
+    keys,
+    ledger,
+    network,
+    operations,
+    plan,
+    query,
+    release,
+    samples,
+    schema,
+    serve,
+    upload,
+    worker,
+)
 from app.cli.wiring import Wiring
 from app.errors import InvalidInput, PosternError
 
@@ -22,12 +37,14 @@ app.command("migrate")(operations.migrate)
 app.command("plan")(plan.plan)
 app.command("network")(network.network)
 app.command("release")(release.release)
+app.command("upload")(upload.upload)
 app.command("query")(query.query)
 app.command("samples")(samples.samples)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("openapi")(operations.openapi)
 app.add_typer(keys.app, name="keys")
+app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -70,7 +70,7 @@ async def _seed(runtime: Runtime) -> Demo:
     folder = demo_folder()
     dataset = await create_dataset(runtime, steward=steward, spec=json.loads((folder / "trial.json").read_text()))
     rows = _chunks((folder / "trial.csv").read_bytes())
-    await upload_data(runtime, steward=steward, dataset_id=dataset.id, content_type="text/csv", chunks=rows)
+    await upload_data(runtime, steward=steward, dataset_id=dataset.id, chunks=rows)
     spec = {"model": MODEL, "mechanism": {"kind": "baps", "samples": SAMPLES, "temperature": 1.0}}
     release = await request_release(runtime, steward=steward, dataset_id=dataset.id, spec=spec)
     while await run_next_release(runtime):

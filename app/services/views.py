@@ -1,5 +1,6 @@
 """What services return: plain facts, named as in the JSON they become. Times are microseconds since the epoch."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +56,25 @@ class DatasetView:
     budget: BudgetView
     privacy_unit: dict[str, Any] | None
     source: dict[str, Any]
+    other_columns: str
     data: str
+    created_us: int
+    description: str | None = None
+    archived_us: int | None = None
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicDatasetView:
+    """What anyone with a right on a dataset sees of it: nothing that a row decides but the public number of people."""
+
+    id: str
+    name: str
+    description: str | None
+    columns: dict[str, Any]
+    n: int | None
+    privacy_unit: dict[str, Any] | None
+    archived_us: int | None
     created_us: int
 
 
@@ -65,6 +84,10 @@ class UploadView:
     rows: int
     people: int
     clipped_people: int
+    ignored_columns: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    outside: Mapping[str, int] = field(default_factory=dict)
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +113,8 @@ class ReleaseView:
     created_us: int
     published_us: int | None
     check: dict[str, Any] | None = None
+    title: str | None = None
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

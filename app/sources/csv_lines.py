@@ -2,16 +2,17 @@
 
 The engine's own CSV dialect forgives too much (it drops everything after an unterminated
 quote, skips blank lines, ignores a trailing comma), so the engine is only asked for *lines*
-and the cells are cut by the grammar in `CELLS`. That takes a promise about the lines, which
+and the cells are cut by the grammar in `cells_of`. That takes a promise about the lines, which
 this module checks on the bytes:
 
 - UTF-8, optionally with a byte order mark; no control characters but tab;
 - every line ends the same way, `\\n` or `\\r\\n` (the last may end with the file);
-- a record never spans lines: a line break inside quotes is refused, so the line numbers in
-  problems are what an editor shows.
+- a record never spans lines. Uploads in which one does, or which are not UTF-8, are written anew first (`files/`); in a file
+  that is read where it lies, a line break inside quotes is refused.
 """
 
 import codecs
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,16 +26,22 @@ LINE_BYTES_MAX = 1 << 20
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\r\n") + b"\x7f"
 # Cannot occur in a checked file, so that a line is always one cell for the engine.
 _NEVER = "\x01"
-_CELL = ',("(?:[^"]|"")*"|[^",]*)'
 
-# Cells of `line`, NULL if the line is not CSV. A comma is put in front so that every cell starts
-# with one; the matches must use up the whole line, which bare and unbalanced quotes prevent.
-CELLS = f"""CASE
+
+def cells_of(separator: str) -> str:
+    """SQL of the cells of `line`, NULL if the line is not CSV.
+
+    A separator is put in front so that every cell starts with one; the matches must use up the whole line, which bare and
+    unbalanced quotes prevent.
+    """
+    mark, sign = literal(separator), re.escape(separator)
+    cell = literal(f'{sign}("(?:[^"]|"")*"|[^"{sign}]*)')
+    return f"""CASE
   WHEN line IS NULL THEN NULL
-  WHEN NOT contains(line, '"') THEN string_split(line, ',')
-  WHEN array_to_string(regexp_extract_all(',' || line, {literal(_CELL)}), '') = ',' || line
+  WHEN NOT contains(line, '"') THEN string_split(line, {mark})
+  WHEN array_to_string(regexp_extract_all({mark} || line, {cell}), '') = {mark} || line
   THEN list_transform(
-    regexp_extract_all(',' || line, {literal(_CELL)}, 1),
+    regexp_extract_all({mark} || line, {cell}, 1),
     lambda cell: CASE WHEN starts_with(cell, '"')
       THEN replace(substring(cell, 2, length(cell) - 2), '""', '"') ELSE cell END)
 END"""

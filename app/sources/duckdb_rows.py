@@ -1,11 +1,11 @@
 """Strict validation at upload, inside the engine: only counts and line numbers come out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from app.core.schema import Column, PrivacyUnit
+from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.errors import (
     DataMissing,
     InvalidInput,
@@ -19,7 +19,9 @@ from app.errors import (
 from app.sources.csv_lines import ROW, count_lines
 from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, open_engine
 from app.sources.formats import Format
-from app.sources.scans import PROBLEMS_MAX, Scan, open_scan
+from app.sources.row_faults import faults_of
+from app.sources.scans import Scan, open_scan
+from app.sources.typed_rows import PROBLEMS_MAX
 from app.sources.uploads import UploadStore
 
 
@@ -30,11 +32,17 @@ class UploadReport:
     With a privacy unit the number of rows is private, and so is how many people
     have more than `max_rows` of them (`clipped_people`; the rest of their rows will
     not be counted). `people` is what the dataset declares as `n`.
+
+    Cells that a policy gave a value, by column: without one of their own (`missing`), and beyond the bounds or levels
+    (`outside`). Counts of private cells: they go into the answer to the upload, and are neither stored nor logged.
     """
 
     rows: int
     people: int
     clipped_people: int = 0
+    ignored_columns: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    outside: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "UploadReport(private)"
@@ -58,18 +66,20 @@ def validate(
     uploads: UploadStore,
     limits: Limits | None = None,
     then: Then | None = None,
+    other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
 ) -> UploadReport:
     """Check every cell of a file against the public schema. Blocking; call it in a thread.
 
     What comes `then`, of rows that were found good, may use the same engine: starting another takes longer than a small file.
 
-    Raises InvalidRows with the first problems in line order (never a value),
+    Raises InvalidRows with the first problems in line order and all of them by column (never a value),
     UnsupportedFormat if the file cannot be read at all, PayloadTooLarge past a limit,
     InvalidInput about `n` if another number of people was declared.
     """
     limits = limits or Limits()
     try:
-        report = _report(path, file_format, columns, unit, n, uploads, limits, then)
+        report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns, separator)
     except (EngineError, UnicodeError, OSError) as error:
         refusal = _in_our_words(error, file_format, limits)
     else:
@@ -87,19 +97,23 @@ def _report(
     uploads: UploadStore,
     limits: Limits,
     then: Then | None,
+    other_columns: OtherColumns,
+    separator: str | None,
 ) -> UploadReport:
     lines = _lines(path, file_format, limits)
     with open_engine(path, uploads, limits, writes=None if then is None else then.writes) as connection:
-        scan = open_scan(connection, path, file_format, columns, unit)
+        scan = open_scan(connection, path, file_format, columns, unit, other_columns=other_columns, separator=separator)
         rows = _check_rows(connection, scan, limits)
         if lines is not None and rows != lines - 1:
             raise UnsupportedFormat("body", "CSV with one record a line")
+        _check_public(connection, scan, columns, unit)
         people, clipped = _count_people(connection, scan, unit, rows)
         if n is not None and people != n:
             raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
         if then is not None:
             then.run(connection, scan)
-    return UploadReport(rows=rows, people=people, clipped_people=clipped)
+        missing, outside = (_count_cells(connection, scan, columns, flag) for flag in ("gone", "beyond"))
+    return UploadReport(rows, people, clipped, scan.others, missing, outside)
 
 
 def _lines(path: Path, file_format: Format, limits: Limits) -> int | None:
@@ -119,35 +133,41 @@ def _check_rows(connection: Connection, scan: Scan, limits: Limits) -> int:
     if rows > limits.rows_max:
         raise PayloadTooLarge("body", f"at most {limits.rows_max} rows")
     if refused:
-        problems = _problems(connection, scan)
+        problems, faults = faults_of(connection, scan)
         if not problems:
             raise UnsupportedFormat("body", "a file that reads the same twice")
-        raise InvalidRows(problems)
+        raise InvalidRows(problems, faults)
     if rows == 0:
         raise InvalidRows([RowProblem(scan.first_line, ROW, "at least one row")])
     return int(rows)
 
 
-def _problems(connection: Connection, scan: Scan) -> list[RowProblem]:
-    """The first bad cells in line order. Flags leave the engine, values do not."""
-    flags = ", ".join(f"coalesce({rule.valid}, false)" for rule in scan.rules.values())
-    records = connection.execute(
-        f"SELECT line, whole, [{flags}] FROM "  # noqa: S608 - declared names and numbers only
-        f"(SELECT row_number() OVER () + {scan.first_line - 1} AS line, * FROM {scan.table}) "
-        f"WHERE NOT ({scan.allowed}) ORDER BY line LIMIT {PROBLEMS_MAX}"
-    ).fetchall()
+def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Column], unit: PrivacyUnit) -> None:
+    """A public column is one fact about a person: strata are made of people, and rows must not scatter one over several."""
+    public = [name for name, column in columns.items() if column.public]
+    if unit.column is None or not public:
+        return
+    person = scan.rules[unit.column].canonical
     problems = []
-    for line, whole, good in records:
-        if not whole:
-            shape = f"{len(scan.rules)} cells separated by commas, quotes around whole cells only"
-            problems.append(RowProblem(line, ROW, shape))
-            continue
-        problems += [
-            RowProblem(line, rule.name, rule.expected)
-            for rule, fine in zip(scan.rules.values(), good, strict=True)
-            if not fine
-        ]
-    return problems[:PROBLEMS_MAX]
+    for name in public:
+        first = connection.execute(
+            f"SELECT min(line) FROM (SELECT line, value, first_value(value) OVER (PARTITION BY person ORDER BY line) AS told "  # noqa: S608
+            f"FROM (SELECT row_number() OVER () + {scan.first_line - 1} AS line, {person} AS person, "
+            f"{scan.rules[name].canonical} AS value FROM {scan.table})) WHERE value IS DISTINCT FROM told"
+        ).fetchone()
+        if first is not None and first[0] is not None:
+            problems.append(
+                RowProblem(int(first[0]), name, "the value of this public column in the person's other rows")
+            )
+    if problems:
+        raise InvalidRows(sorted(problems, key=lambda problem: problem.line)[:PROBLEMS_MAX])
+
+
+def _count_cells(connection: Connection, scan: Scan, columns: Mapping[str, Column], flag: str) -> dict[str, int]:
+    """How many cells of each column a policy gave a value; columns without such cells are left out."""
+    counts = ", ".join(f"count(*) FILTER (WHERE {getattr(scan.rules[name], flag)})" for name in columns)
+    counted = connection.execute(f"SELECT {counts} FROM {scan.table}").fetchone() or ()  # noqa: S608
+    return {name: int(cells) for name, cells in zip(columns, counted, strict=True) if cells}
 
 
 def _count_people(connection: Connection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.core.schema import Column, PrivacyUnit
+from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.errors import Unavailable
-from app.sources.cell_rules import CellRule, kept_cell, kept_rule
+from app.sources.cell_rules import CellRule, kept_rule
 from app.sources.data_key import DataKey
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Connection, EngineError, Limits, OutOfTime, literal
@@ -41,6 +41,8 @@ def check_and_keep(
     *,
     uploads: UploadStore,
     limits: Limits | None = None,
+    other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
 ) -> UploadReport:
     """`validate` the file, and write what counts of it into `kept`. Blocking.
 
@@ -49,7 +51,18 @@ def check_and_keep(
     """
     with uploads.spill() as folder:
         cut = _Cut(columns, unit, key.choice_key(salt), folder / COLUMNS_FILE)
-        report = validate(path, file_format, columns, unit, n, uploads=uploads, limits=limits, then=cut)
+        report = validate(
+            path,
+            file_format,
+            columns,
+            unit,
+            n,
+            uploads=uploads,
+            limits=limits,
+            then=cut,
+            other_columns=other_columns,
+            separator=separator,
+        )
         with disk_full_as_unavailable():
             seal(cut.writes, kept.write, key, salt)
         return report
@@ -63,7 +76,7 @@ class _Cut:
     writes: Path
 
     def run(self, connection: Connection, scan: Scan) -> None:
-        cells = [kept_cell(self.columns[name], scan.rules[name]) for name in sorted(self.columns)]
+        cells = [scan.rules[name].value for name in sorted(self.columns)]
         shown = ", ".join(f"v{place}" for place in range(len(cells)))
         late = False
         try:

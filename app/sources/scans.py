@@ -1,37 +1,39 @@
 """A file as one table of cells `c0, c1, …` with a rule for each, whatever its format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.core.schema import Column, PrivacyUnit
+from app.core.schema import Column, OtherColumns, PrivacyUnit
+from app.core.schema.spellings import bare
 from app.errors import InvalidRows, RowProblem
-from app.sources.cell_rules import (
-    TEXT,
-    CellRule,
-    person_rule,
-    stored_types,
-    text_rule,
-    typed_rule,
-)
-from app.sources.csv_lines import CELLS, ROW, lines_of
+from app.sources.cell_rules import CellRule
+from app.sources.csv_lines import ROW, cells_of, lines_of
 from app.sources.engine import Connection, identifier, literal
+from app.sources.files.header import header_of, separator_of
 from app.sources.formats import Format
+from app.sources.typed_rows import PROBLEMS_MAX, FileCell, typed_rows
 
-PROBLEMS_MAX = 20
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """`table` is SQL with a column `whole` (the record has the right shape) and the cells.
+    """`table` is SQL with a column `whole` (the record has the right shape), the cells and their values.
 
     `rules` covers every declared column, by name, and the privacy unit if it is another column.
-    `first_line` is the line of the first record.
+    `first_line` is the line of the first record; `others` names the columns of the file that nobody declared. `places` names
+    the cell of each rule in the table; `columns` are the declared ones.
     """
 
     table: str
     rules: Mapping[str, CellRule]
     first_line: int
+    others: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    shape: str = "a whole record"
+    """What a record has to look like, for the steward."""
 
     @property
     def allowed(self) -> str:
@@ -48,11 +50,18 @@ def open_scan(
     unit: PrivacyUnit,
     *,
     forgiving: bool = False,
+    other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
 ) -> Scan:
-    """Check the header or stored schema against the declared one. Raises InvalidRows about line 1."""
+    """Check the header or stored schema against the declared one. Raises InvalidRows about line 1.
+
+    The `separator` of CSV, if not given, is the one that cuts the header, and no other line, into most declared names.
+    """
     if file_format == "csv":
-        return _scan_csv(connection, path, columns, unit, forgiving=forgiving)
-    return _scan_parquet(connection, path, columns, unit)
+        names = [*columns] if unit.column is None else [*columns, unit.column]
+        separator = separator or separator_of(header_of(path), names)
+        return _scan_csv(connection, path, columns, unit, other_columns, separator, forgiving=forgiving)
+    return _scan_parquet(connection, path, columns, unit, other_columns)
 
 
 def _scan_csv(
@@ -60,54 +69,53 @@ def _scan_csv(
     path: Path,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
+    other_columns: OtherColumns,
+    separator: str,
     *,
     forgiving: bool,
 ) -> Scan:
-    header = f"SELECT {CELLS} FROM {lines_of(path, header=True)}"  # noqa: S608 - path quoted
+    cut = cells_of(separator)
+    header = f"SELECT {cut} FROM {lines_of(path, header=True)}"  # noqa: S608 - path quoted
     row = connection.execute(header).fetchone()
     if row is None or row[0] is None:
         raise InvalidRows([RowProblem(1, ROW, "a header line naming the declared columns")])
-    found: list[str] = row[0]
-    _check_names(found, columns, unit)
-    place = {name: f"c{position}" for position, name in enumerate(found)}
-    rules = {name: text_rule(column, place[name]) for name, column in columns.items()}
-    if unit.column is not None and unit.column not in rules:
-        rules[unit.column] = _required(person_rule(unit.column, place[unit.column], TEXT))
+    found: list[str] = [bare(name) for name in row[0]]
+    others = _other_names(found, columns, unit, other_columns)
+    places = {name: FileCell(f"c{position}") for position, name in enumerate(found)}
     cells = ", ".join(f"cells[{position + 1}] AS c{position}" for position in range(len(found)))
     lines = lines_of(path, header=False, forgiving=forgiving)
     table = (
         f"(SELECT coalesce(len(cells) = {len(found)}, false) AS whole, {cells} "  # noqa: S608 - numbers
-        f"FROM (SELECT {CELLS} AS cells FROM {lines}))"
+        f"FROM (SELECT {cut} AS cells FROM {lines}))"
     )
-    return Scan(table, rules, first_line=2)
+    shape = f"{len(found)} cells separated by {_SEPARATORS[separator]}, quotes around whole cells only"
+    cells_at = {name: place.cell for name, place in places.items()}
+    return Scan(*typed_rows(table, places, columns, unit), 2, others, cells_at, columns, shape)
 
 
-def _scan_parquet(connection: Connection, path: Path, columns: Mapping[str, Column], unit: PrivacyUnit) -> Scan:
+def _scan_parquet(
+    connection: Connection,
+    path: Path,
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    other_columns: OtherColumns,
+) -> Scan:
     where = literal(str(path))
     source = f"read_parquet({where}, hive_partitioning = false, union_by_name = false)"
     schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({where})")  # noqa: S608
-    found = _top_level(schema.fetchall())
-    _check_names(found, columns, unit)
+    found = top_level(schema.fetchall())
+    others = _other_names(found, columns, unit, other_columns)
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608
     stored = {str(name): str(engine_type) for name, engine_type, *_ in described}
-    place = {name: f"c{position}" for position, name in enumerate(found)}
-    rules: dict[str, CellRule] = {}
-    problems = []
-    for name in found:
-        column = columns.get(name)
-        kind = stored.get(name, "")
-        rule = typed_rule(column, place[name], kind) if column else person_rule(name, place[name], kind)
-        if rule is None:
-            expected = "a string or integer column" if column is None else stored_types(column)
-            problems.append(RowProblem(1, name, expected))
-        else:
-            rules[name] = rule
-    _raise_if_any(problems)
-    cells = ", ".join(f"{identifier(name)} AS {place[name]}" for name in found)
-    return Scan(f"(SELECT true AS whole, {cells} FROM {source})", rules, first_line=1)  # noqa: S608
+    wanted = [name for name in found if name not in others]
+    places = {name: FileCell(f"c{position}", stored.get(name, "")) for position, name in enumerate(wanted)}
+    cells = ", ".join(f"{identifier(name)} AS {place.cell}" for name, place in places.items())
+    table = f"(SELECT true AS whole, {cells} FROM {source})"  # noqa: S608
+    cells_at = {name: place.cell for name, place in places.items()}
+    return Scan(*typed_rows(table, places, columns, unit), 1, others, cells_at, columns)
 
 
-def _top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
+def top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
     """Names of the columns themselves: the tree comes depth first, its root first."""
     names = []
     inside = 0
@@ -120,29 +128,31 @@ def _top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
     return names
 
 
-def _check_names(found: Sequence[str], columns: Mapping[str, Column], unit: PrivacyUnit) -> None:
-    """Exactly the declared names, each once, in any order.
+def _other_names(
+    found: Sequence[str], columns: Mapping[str, Column], unit: PrivacyUnit, policy: OtherColumns
+) -> tuple[str, ...]:
+    """Every declared name once, in any order; further ones are left alone, unless the dataset refuses them.
 
-    An unexpected name is given by its place: in a file without a header it is a value.
+    A name that is refused is given by its place: in a file without a header it is a value.
     """
     wanted = set(columns) | ({unit.column} if unit.column is not None else set())
+    small = {name.lower() for name in wanted}
     problems = []
     seen: set[str] = set()
+    others = []
     for position, name in enumerate(found, start=1):
         if name not in wanted:
-            problems.append(RowProblem(1, f"#{position}", "the name of a declared column in the header"))
+            others.append(name)
+            if name.lower() in small:  # the engine would not tell them apart
+                problems.append(
+                    RowProblem(1, f"#{position}", "a name that differs by more than case from a declared one")
+                )
+            elif policy == "refuse":
+                problems.append(RowProblem(1, f"#{position}", "the name of a declared column in the header"))
         elif name in seen:
             problems.append(RowProblem(1, name, "each column once"))
         seen.add(name)
     problems += [RowProblem(1, name, "this declared column in the file") for name in sorted(wanted - seen)]
-    _raise_if_any(problems)
-
-
-def _raise_if_any(problems: Sequence[RowProblem]) -> None:
     if problems:
         raise InvalidRows(problems[:PROBLEMS_MAX])
-
-
-def _required(rule: CellRule | None) -> CellRule:
-    assert rule is not None  # noqa: S101 - text always holds an identifier
-    return rule
+    return tuple(others)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from app.core.schema import Column, PrivacyUnit
+from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.core.statistics import RowRequest
 from app.errors import DataMissing, InvalidInput, InvalidSchema, Unavailable, UnsupportedFormat
 from app.sources.data_key import DataKey
@@ -44,6 +44,7 @@ class SourceContext:
     limits: Limits = field(default_factory=Limits)
     data_key: Callable[[], DataKey] | None = None
     """Opens uploads that lie sealed; asked for when one is first met."""
+    other_columns: OtherColumns = "ignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,14 @@ class FileRows:
     def validate(self, n: int | None) -> UploadReport:
         path, context = self.find(), self.context
         report = validate(
-            path, sniff(path), context.columns, context.unit, n, uploads=context.uploads, limits=context.limits
+            path,
+            sniff(path),
+            context.columns,
+            context.unit,
+            n,
+            uploads=context.uploads,
+            limits=context.limits,
+            other_columns=context.other_columns,
         )
         if self.rows_max is not None and report.rows > self.rows_max:
             raise InvalidInput("source.rows_max", "at least the number of rows in the file")

@@ -1,25 +1,29 @@
 """Datasets: what is public about them. Rows never come here."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Insert, Row, Update, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.core.schema import OtherColumns
 from app.errors import NameTaken
 from app.ledger.canonical import canonical_json
 from app.storage.paging import Page, newest_first, page_of
 from app.storage.tables import datasets
+
+_JSON = frozenset({"columns", "unit", "source"})
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """`columns`, `unit` and `source` are the JSON the steward declared; `n` is None until data was uploaded.
 
-    `data_version` counts uploads; `upload_name` is the private file of the present one, while it exists.
+    `data_version` counts uploads; `upload_name` is the private file of the present one, while it exists. `looked_us` is when rows
+    were first uploaded or checked, `changes` what was changed in the schema since. `rehearsal` is the seed of made-up rows.
     """
 
     id: str
@@ -35,24 +39,48 @@ class Dataset:
     data_version: int = 0
     data_state: str = "none"
     upload_name: str | None = None
+    other_columns: OtherColumns = "ignore"
+    description: str | None = None
+    changes: Sequence[Mapping[str, Any]] | None = None
+    looked_us: int | None = None
+    archived_us: int | None = None
+    deleted_us: int | None = None
+    rehearsal: int | None = None
 
 
 async def insert_dataset(connection: AsyncConnection, dataset: Dataset) -> None:
     """`NameTaken` if the owner has one of that name; the transaction is then over."""
     values = {name: getattr(dataset, name) for name in Dataset.__dataclass_fields__}
-    for name in ("columns", "unit", "source"):
+    await _named(connection, insert(datasets).values(_values(values)), dataset.name)
+
+
+async def change_dataset(connection: AsyncConnection, dataset_id: str, values: Mapping[str, Any]) -> None:
+    """`NameTaken` if the owner has another of that name; the transaction is then over."""
+    statement = update(datasets).where(datasets.c.id == dataset_id).values(_values(values))
+    await _named(connection, statement, values.get("name", ""))
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    values = dict(given)
+    for name in _JSON & values.keys():
         values[name] = canonical_json(values[name])
+    if values.get("changes") is not None:
+        values["changes"] = canonical_json(values["changes"])
+    return values
+
+
+async def _named(connection: AsyncConnection, statement: Insert | Update, name: str) -> None:
     try:
-        await connection.execute(insert(datasets).values(values))
+        await connection.execute(statement)
     except IntegrityError as error:
         if "datasets_owner_name" in str(error.orig) or "datasets.owner, datasets.name" in str(error.orig):
-            raise NameTaken(f"you already have a dataset named {dataset.name!r}") from None
+            raise NameTaken(f"you already have a dataset named {name!r}") from None
         raise
 
 
 async def get_dataset(connection: AsyncConnection, dataset_id: str, *, lock: bool = False) -> Dataset | None:
-    """`lock` holds the row until the transaction ends, against a simultaneous upload or release."""
-    statement = select(datasets).where(datasets.c.id == dataset_id)
+    """None if it was deleted. `lock` holds the row until the transaction ends, against a simultaneous upload or release."""
+    statement = select(datasets).where(datasets.c.id == dataset_id, datasets.c.deleted_us.is_(None))
     if lock:
         statement = statement.with_for_update(key_share=True)
     row = (await connection.execute(statement)).one_or_none()
@@ -60,17 +88,33 @@ async def get_dataset(connection: AsyncConnection, dataset_id: str, *, lock: boo
 
 
 async def page_datasets(
-    connection: AsyncConnection, *, owner: str, cursor: str | None = None, limit: int = 50
+    connection: AsyncConnection,
+    *,
+    owner: str | None = None,
+    ids: Collection[str] | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
 ) -> Page[Dataset]:
-    """An owner's, newest first."""
-    statement = select(datasets).where(datasets.c.owner == owner)
+    """An owner's, or those of the given ids, newest first."""
+    statement = select(datasets).where(datasets.c.deleted_us.is_(None))
+    if owner is not None:
+        statement = statement.where(datasets.c.owner == owner)
+    if ids is not None:
+        statement = statement.where(datasets.c.id.in_(sorted(ids)))
     statement = newest_first(statement, datasets.c.created_us, datasets.c.id, cursor, limit)
     found = [_record(row) for row in await connection.execute(statement)]
     return page_of(found, limit, lambda item: (item.created_us, item.id))
 
 
 async def owned_ids(connection: AsyncConnection, owner: str) -> set[str]:
-    return set((await connection.execute(select(datasets.c.id).where(datasets.c.owner == owner))).scalars())
+    statement = select(datasets.c.id).where(datasets.c.owner == owner, datasets.c.deleted_us.is_(None))
+    return set((await connection.execute(statement)).scalars())
+
+
+async def mark_looked(connection: AsyncConnection, dataset_id: str, at_us: int) -> None:
+    """Rows were uploaded or checked; the first time counts."""
+    never = (datasets.c.id == dataset_id, datasets.c.looked_us.is_(None))
+    await connection.execute(update(datasets).where(*never).values(looked_us=at_us))
 
 
 async def set_data(connection: AsyncConnection, dataset_id: str, *, n: int, upload_name: str | None) -> int:
@@ -102,6 +146,7 @@ async def list_uploads(connection: AsyncConnection) -> tuple[Dataset, ...]:
 
 def _record(row: Row[tuple[object, ...]]) -> Dataset:
     values = dict(row._mapping)
-    for name in ("columns", "unit", "source"):
+    for name in _JSON:
         values[name] = json.loads(values[name])
+    values["changes"] = None if values["changes"] is None else json.loads(values["changes"])
     return Dataset(**values)

@@ -18,6 +18,7 @@ from app.storage.paging import Page, newest_first, page_of
 from app.storage.tables import accesses, releases
 
 NOBODY = "given back"
+CANCELLED = "cancelled"
 _JSON = ("model", "mechanism", "cost", "fit_check")
 _DONE: dict[str, Any] = {"stage": "done", "lease_token": None, "lease_until_us": None}
 
@@ -50,6 +51,8 @@ class Release:
     started_us: int | None = None
     duration_us: int | None = None
     fit_check: Mapping[str, Any] | None = None
+    title: str | None = None
+    description: str | None = None
 
 
 async def insert_release(connection: AsyncConnection, release: Release) -> None:
@@ -159,6 +162,22 @@ async def publish(connection: AsyncConnection, release_id: str, token: str, at_u
 async def withdraw(connection: AsyncConnection, release_id: str, token: str, reason: str) -> bool:
     """`reason` is a code for the steward and must not depend on the data."""
     return await _change(connection, release_id, token, status="withdrawn", reason=reason, **_DONE)
+
+
+async def cancel(connection: AsyncConnection, release_id: str) -> bool:
+    """Withdrawn, whoever has claimed it, if no row of it was about to be read; their token no longer changes anything."""
+    statement = (
+        update(releases)
+        .where(releases.c.id == release_id, releases.c.status == "pending", releases.c.stage == "reserved")
+        .values(status="withdrawn", reason=CANCELLED, **_DONE)
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def has_releases(connection: AsyncConnection, dataset_id: str) -> bool:
+    """Whether one was ever asked for."""
+    statement = select(releases.c.id).where(releases.c.dataset_id == dataset_id).limit(1)
+    return (await connection.execute(statement)).one_or_none() is not None
 
 
 async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple[Release, ...]:

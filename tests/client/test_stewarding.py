@@ -1,5 +1,6 @@
 """The steward's side through the client, against a real service: declare, upload, cap, release, audit."""
 
+import gzip
 import io
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ from typing import Any
 import pandas
 import polars
 import pyarrow
+import pyarrow.feather
 import pytest
 
 from postern.client import (
@@ -59,7 +61,14 @@ def test_rows_arrive_from_every_place_they_may_be_in(steward: Any, tmp_path: Pat
         (frame(), None),
         (polars.from_pandas(frame()), None),
         (pyarrow.Table.from_pandas(frame(), preserve_index=False), None),
+        (tmp_path / "rows.csv.gz", None),
+        (gzip.compress(csv_bytes()), None),
+        (tmp_path / "rows.feather", None),
     ]
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(csv_bytes()))
+    pyarrow.feather.write_feather(frame(), tmp_path / "rows.feather")
+    assert steward.upload(dataset, csv_bytes().replace(b",", b";"), check=True, separator="semicolon").stored is False
+    assert steward.dataset(dataset.id).data == "none"
     for data, kind in given:
         assert steward.upload(dataset, data, content_type=kind).people == PEOPLE
     assert steward.dataset(dataset.id).data == "ready"
@@ -73,6 +82,9 @@ def test_a_bad_cell_is_named_by_line_and_column(steward: Any) -> None:
         steward.upload(fresh(steward), csv_bytes() + b"maybe,drug,1\n")
     (row,) = refused.value.rows
     assert (row.line, row.column) == (PEOPLE + 2, "cured")
+    (fault,) = refused.value.columns
+    assert (fault.column, fault.cells, fault.lines) == ("cured", 1, (PEOPLE + 2,))
+    assert fault.text == refused.value.detail
     assert refused.value.code == "invalid_rows"
 
 
@@ -150,8 +162,9 @@ def test_people_keys_and_caps(opened: Opener, steward: Any, trial: Trial) -> Non
     assert access.samples == 3
     assert access.budget.spent_epsilon > 0
     assert reader.release(trial.release).buy_access(3).charged.epsilon == 0
+    assert [found.id for found in reader.public_datasets()] == [trial.dataset]
     with pytest.raises(NotAllowed):
-        list(reader.datasets())
+        list(reader.analysts())
     assert [found.label for found in steward.keys(analyst)] == ["laptop"]
     steward.revoke_key(key)
     assert steward.keys(analyst)[0].revoked_at is not None

@@ -30,6 +30,70 @@ def test_a_full_schema_parses_and_goes_back_to_the_same_json() -> None:
     assert {name: column.as_json() for name, column in columns.items()} == FULL
 
 
+DECLARED = {
+    "cured": {"type": "binary", "missing": {"value": False}},
+    "arm": {"type": "categorical", "levels": ["drug", "placebo"], "public": True, "missing": {"level": "placebo"}},
+    "ward": {"type": "categorical", "levels": ["a", "other"], "outside": {"level": "other"}},
+    "days": {"type": "real", "lower": 0, "upper": 365.5, "missing": "group", "outside": "refuse"},
+    "visits": {"type": "integer", "lower": -3, "upper": 40, "missing": {"value": 0}},
+}
+
+
+def test_declared_policies_go_back_to_the_same_json() -> None:
+    columns = parse_columns(DECLARED)
+    assert {name: column.as_json() for name, column in columns.items()} == DECLARED
+    assert [name for name, column in columns.items() if column.public] == ["arm"]
+
+
+def test_other_is_short_for_the_level_of_that_name() -> None:
+    spec = {"type": "categorical", "levels": ["a", "other"], "outside": "other"}
+    assert parse_columns({"ward": spec}) == parse_columns({"ward": {**spec, "outside": {"level": "other"}}})
+
+
+@pytest.mark.parametrize(
+    ("field", "spec"),
+    [
+        ("public", {"type": "binary", "public": 1}),
+        ("missing", {"type": "binary", "missing": "clip"}),
+        ("missing", {"type": "binary", "missing": {"value": 1}}),
+        ("missing", {"type": "binary", "missing": {"level": "yes"}}),
+        ("missing", {"type": "binary", "missing": "group", "public": True}),
+        ("outside", {"type": "binary", "outside": "clip"}),
+        ("missing", {"type": "categorical", "levels": ["a", "b"], "missing": {"level": "unknown"}}),
+        ("outside", {"type": "categorical", "levels": ["a", "b"], "outside": "other"}),
+        ("outside", {"type": "categorical", "levels": ["a", "b"], "outside": "clip"}),
+        ("missing", {"type": "real", "lower": 0, "upper": 1, "missing": {"value": 2}}),
+        ("missing", {"type": "integer", "lower": 0, "upper": 9, "missing": {"value": 2.5}}),
+        ("missing", {"type": "real", "lower": 0, "upper": 1, "missing": {"value": math.nan}}),
+        ("outside", {"type": "real", "lower": 0, "upper": 1, "outside": {"value": 1}}),
+    ],
+)
+def test_a_policy_that_cannot_be_followed_is_refused_by_name(field: str, spec: Any) -> None:
+    with pytest.raises(InvalidSchema) as raised:
+        parse_columns({"x": spec})
+    assert raised.value.problems[0].field == f"columns.x.{field}"
+
+
+def test_no_model_is_of_a_column_whose_missing_cells_have_no_value() -> None:
+    columns = parse_columns({"cured": {"type": "binary", "missing": "group"}, "x": {"type": "binary"}})
+    with pytest.raises(InvalidModel, match="'cured' is declared"):
+        parse_model({"family": "bernoulli", "column": "cured"}, columns)
+    assert parse_model({"family": "bernoulli", "column": "x"}, columns)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"type": "integer", "lower": 1, "upper": 9, "public": True},
+        {"type": "integer", "lower": 1, "upper": 9, "missing": {"value": 1}},
+        {"type": "categorical", "levels": ["a", "other"], "outside": "other"},
+    ],
+)
+def test_a_person_is_not_named_by_a_column_that_is_public_or_filled(spec: Any) -> None:
+    with pytest.raises(InvalidSchema, match="not public"):
+        parse_unit({"column": "patient", "max_rows": 2}, parse_columns({"patient": spec}))
+
+
 @pytest.mark.parametrize(
     "name", ["", " cured", "cured ", "a\nb", "a\0", "x" * 129, 5, None, "\u202e", "tab\t", "\ud800"]
 )

@@ -112,7 +112,11 @@ def test_a_refused_mechanism_names_the_field_and_what_would_do(mechanism: Any, f
         ({"a": {"type": "real", "lower": 0}}, "columns.a.upper", "this field to be present"),
         ({" a": {"type": "binary"}}, "columns", "column names without spaces at either end"),
         ({"": {"type": "binary"}}, "columns", "column names of 1 to 128 printable characters"),
-        ({"binary": {"type": "binary", "lower": 1}}, "columns.binary.lower", "no such field (known: type)"),
+        (
+            {"binary": {"type": "binary", "lower": 1}},
+            "columns.binary.lower",
+            "no such field (known: false, missing, missing_spellings, public, true, type)",
+        ),
     ],
 )
 def test_a_refused_column_names_the_field_and_what_would_do(columns: Any, field: str, expected: str):

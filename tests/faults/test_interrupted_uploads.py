@@ -58,7 +58,7 @@ async def test_what_a_killed_process_had_received_is_wiped_at_the_next_start(wor
 async def test_a_refused_upload_leaves_nothing_and_the_rows_before_it_in_place(world: World):
     dataset = await world.dataset()
     kept = upload_files(world.runtime)
-    body = {"dataset_id": dataset, "content_type": "text/csv"}
+    body = {"dataset_id": dataset}
     chunks = chunks_of(rows() + b"7,1\n")
     with pytest.raises(InvalidRows) as refused:
         await upload_data(world.runtime, steward=world.steward, chunks=chunks, **body)
@@ -77,9 +77,7 @@ async def test_a_client_that_goes_away_leaves_nothing(world: World):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        await upload_data(
-            world.runtime, steward=world.steward, dataset_id=dataset, content_type="text/csv", chunks=broken()
-        )
+        await upload_data(world.runtime, steward=world.steward, dataset_id=dataset, chunks=broken())
     assert upload_files(world.runtime) == kept
 
 

@@ -151,9 +151,7 @@ class World:
 
     async def upload(self, dataset: str, data: bytes) -> None:
         chunks = chunks_of(data)
-        await upload_data(
-            self.runtime, steward=self.steward, dataset_id=dataset, content_type="text/csv", chunks=chunks
-        )
+        await upload_data(self.runtime, steward=self.steward, dataset_id=dataset, chunks=chunks)
 
     async def request(self, dataset: str, *, key: str | None = None, **changes: Any) -> ReleaseView:
         """With a key: as over HTTP, where a repetition is told the first answer."""

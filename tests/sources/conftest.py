@@ -15,8 +15,8 @@ def columns() -> dict[str, Column]:
         {
             "cured": {"type": "binary"},
             "arm": {"type": "categorical", "levels": ["drug", "placebo", 'a "b", c']},
-            "days": {"type": "real", "lower": -1.5, "upper": 365},
-            "visits": {"type": "integer", "lower": -3, "upper": 40},
+            "days": {"type": "real", "lower": -1.5, "upper": 365, "outside": "refuse"},
+            "visits": {"type": "integer", "lower": -3, "upper": 40, "outside": "refuse"},
         }
     )
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.schema import Column, PrivacyUnit
+from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.core.statistics import RowRequest
 from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidRows
@@ -43,15 +43,20 @@ class Reader:
         unit: PrivacyUnit | None = None,
         n: int | None = None,
         limits: Limits | None = None,
+        other_columns: OtherColumns = "ignore",
     ) -> UploadReport:
         path = self.file(rows)
         unit = unit or PrivacyUnit()
-        return validate(path, sniff(path), self.columns, unit, n, uploads=self.store, limits=limits)
+        return validate(
+            path, sniff(path), self.columns, unit, n, uploads=self.store, limits=limits, other_columns=other_columns
+        )
 
-    def problems(self, rows: bytes | str | Path, unit: PrivacyUnit | None = None) -> list[tuple[int, str, str]]:
+    def problems(
+        self, rows: bytes | str | Path, unit: PrivacyUnit | None = None, other_columns: OtherColumns = "ignore"
+    ) -> list[tuple[int, str, str]]:
         """Every (line, column, expected) the steward would see; fails if nothing is refused."""
         with pytest.raises(InvalidRows) as caught:
-            self.check(rows, unit)
+            self.check(rows, unit, other_columns=other_columns)
         return [(problem.line, problem.column, problem.expected) for problem in caught.value.rows]
 
     def sum(

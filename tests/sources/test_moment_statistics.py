@@ -17,7 +17,7 @@ from app.core.schema import Column, PrivacyUnit, parse_columns
 from app.core.statistics.coordinates import Coordinate, feature_coordinates, number_coordinate
 from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest, lattice_rows, moments_of
 from app.errors import InvalidModel
-from app.sources.cell_rules import text_rule
+from app.sources.cell_rules import kept_rule
 from app.sources.engine import Limits
 from app.sources.moment_statistics import ProductMoments, _whole_numbers
 from tests.sources.rows_under_test import MakeReader, Reader, counted_places, taken
@@ -144,7 +144,7 @@ def test_every_single_record_lands_on_the_whole_numbers_of_the_reference(dimensi
         for i, c in enumerate(coordinates)
     }
     columns = parse_columns({name: {"type": "real", "lower": -1e300, "upper": 1e300} for name in names})
-    rules = {name: text_rule(columns[name], name) for name in names}
+    rules = {name: kept_rule(columns[name], name) for name in names}
     cells = ProductMoments().cells(request, columns, rules)
     scaled = ", ".join(f"{cell} AS v{i}" for i, cell in enumerate(cells))
     with duckdb.connect() as connection:

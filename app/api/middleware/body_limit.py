@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api.problems import problem_response
 from app.errors import PayloadTooLarge
 
-_UPLOAD = re.compile(r"/v1/datasets/[^/]+/data")
+_UPLOAD = re.compile(r"PUT /v1/datasets/[^/]+/data|POST /v1/schemas/draft")
 """Uploads are streamed to disk and have a limit of their own."""
 
 
@@ -17,7 +17,7 @@ class BodyLimitMiddleware:
         self.bytes_max = bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (scope["method"] == "PUT" and _UPLOAD.fullmatch(scope["path"])):
+        if scope["type"] != "http" or _UPLOAD.fullmatch(f"{scope['method']} {scope['path']}"):
             await self.app(scope, receive, send)
             return
         if _declared_length(scope) > self.bytes_max:

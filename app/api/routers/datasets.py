@@ -1,16 +1,41 @@
 """Datasets: declare, list, read, upload, cap."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from app.api.auth import StewardKey
-from app.api.documentation import JSON, ONCE, PARAMETERS, ROLE, THING, operation
+from app.api.auth import AnyKey, StewardKey
+from app.api.documentation import JSON, KEY, ONCE, PARAMETERS, ROLE, THING, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_spec
 from app.api.parameters import LIMIT_DEFAULT, AnalystId, Cursor, DatasetId, IdempotencyKey, Limit, runtime_of
 from app.api.responses import model_response, page_headers
-from app.api.schemas.datasets import Cap, CapBody, Dataset, DatasetBody, DatasetPage, Upload
-from app.services.datasets import create_dataset, list_datasets, read_dataset, set_cap, upload_data
+from app.api.schemas.datasets import (
+    Cap,
+    CapBody,
+    Dataset,
+    DatasetBody,
+    DatasetChange,
+    DatasetPage,
+    PublicDataset,
+    PublicDatasetPage,
+    Upload,
+)
+from app.api.schemas.drafts import SchemaDraft
+from app.services.datasets import (
+    change_dataset,
+    check_data,
+    create_dataset,
+    delete_dataset,
+    draft_from_file,
+    list_datasets,
+    read_dataset,
+    set_cap,
+    upload_data,
+)
+from app.services.principals import Steward
+from app.sources.files import read_declared
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
 
@@ -18,7 +43,8 @@ _FILE = {"schema": {"type": "string", "format": "binary", "description": "The fi
 _UPLOAD_BODY = {
     "requestBody": {
         "required": True,
-        "description": "CSV with a header line, or Parquet. `application/octet-stream` is either, known by its first bytes.",
+        "description": "CSV with a header line, Parquet, or an Arrow stream or file; packed with gzip or zstd if that is said as "
+        "`Content-Encoding`, or shows in its first bytes. `application/octet-stream` is any of them, known by its first bytes.",
         "content": {
             "text/csv": {
                 "schema": {
@@ -28,10 +54,55 @@ _UPLOAD_BODY = {
                 "examples": {"two people": {"value": "cured\n1\n0\n"}},
             },
             "application/vnd.apache.parquet": _FILE,
+            "application/vnd.apache.arrow.stream": _FILE,
+            "application/vnd.apache.arrow.file": _FILE,
             "application/octet-stream": _FILE,
         },
     }
 }
+
+_Check = Annotated[bool, Query(description="Say what an upload would say, and keep nothing.")]
+_Charset = Annotated[
+    str | None,
+    Query(
+        max_length=40,
+        description="The character set of CSV, where the content type does not say it: utf-8, windows-1252 (iso-8859-1 is "
+        "read as that), utf-16.",
+    ),
+]
+_Separator = Annotated[
+    Literal["comma", "semicolon", "tab", "pipe"] | None,
+    Query(description="What separates the cells of CSV; if not said, the header line shows it (not a pipe)."),
+]
+_ContentEncoding = Annotated[
+    str | None, Header(alias="Content-Encoding", max_length=40, description="gzip or zstd, if the body is packed.")
+]
+
+
+@router.post(
+    "/schemas/draft",
+    response_model=SchemaDraft,
+    **operation(
+        "draft_schema",
+        "Draft a schema from a file's names and types",
+        ROLE,
+        PARAMETERS,
+        ("invalid_rows", "unsupported_format", "payload_too_large", "too_busy"),
+        extra=_UPLOAD_BODY,
+    ),
+)
+async def post_draft(
+    request: Request,
+    steward: StewardKey,
+    charset: _Charset = None,
+    separator: _Separator = None,
+    content_encoding: _ContentEncoding = None,
+) -> Response:
+    """Of CSV the header line, which may be sent alone; of Parquet and Arrow the stored schema. No cell is looked at and nothing
+    is kept: bounds and levels are left for you to fill in from public knowledge."""
+    form = read_declared(request.headers.get("content-type"), content_encoding, charset, separator)
+    made = await draft_from_file(runtime_of(request), steward=steward, form=form, chunks=request.stream())
+    return model_response(SchemaDraft.of(made))
 
 
 @router.post(
@@ -64,26 +135,63 @@ async def post_dataset(request: Request, steward: StewardKey, idempotency_key: I
 
 @router.get(
     "/datasets",
-    response_model=DatasetPage,
-    **operation("list_datasets", "List your datasets", ROLE, PARAMETERS),
+    response_model=DatasetPage | PublicDatasetPage,
+    **operation(
+        "list_datasets", "List datasets you may see", KEY, PARAMETERS, answers=(DatasetPage, PublicDatasetPage)
+    ),
 )
 async def get_datasets(
-    request: Request, steward: StewardKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
+    request: Request, principal: AnyKey, limit: Limit = LIMIT_DEFAULT, cursor: Cursor = None
 ) -> Response:
-    """Newest first, a page at a time; `Link: rel="next"` and `next_cursor` lead on."""
-    page = await list_datasets(runtime_of(request), steward=steward, cursor=cursor, limit=limit)
-    return model_response(DatasetPage.of(page), headers=page_headers(request, page))
+    """Newest first, a page at a time; `Link: rel="next"` and `next_cursor` lead on. A steward's own, with their budgets; others
+    see what is public of the datasets they have a right on."""
+    page = await list_datasets(runtime_of(request), principal=principal, cursor=cursor, limit=limit)
+    shown = DatasetPage if isinstance(principal, Steward) else PublicDatasetPage
+    return model_response(shown.of(page), headers=page_headers(request, page))
 
 
 @router.get(
     "/datasets/{dataset_id}",
-    response_model=Dataset,
-    **operation("read_dataset", "Read a dataset and its budget", ROLE, THING),
+    response_model=Dataset | PublicDataset,
+    **operation("read_dataset", "Read a dataset", KEY, THING, answers=(Dataset, PublicDataset)),
 )
-async def get_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
-    """Schema, budget, what was spent and what is left."""
-    view = await read_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id)
+async def get_dataset(request: Request, principal: AnyKey, dataset_id: DatasetId) -> Response:
+    """To its steward: schema, budget, what was spent and what is left. To others with a right on it: what is public, that is
+    name, description, columns with their levels and bounds, and the number of people."""
+    view = await read_dataset(runtime_of(request), principal=principal, dataset_id=dataset_id)
+    return model_response((Dataset if isinstance(principal, Steward) else PublicDataset).of(view))
+
+
+@router.patch(
+    "/datasets/{dataset_id}",
+    response_model=Dataset,
+    **operation(
+        "change_dataset",
+        "Rename, describe, correct or archive a dataset",
+        ROLE,
+        THING,
+        JSON,
+        ("invalid_schema", "invalid_rows", "name_taken", "conflict"),
+        body=DatasetChange,
+    ),
+)
+async def patch_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+    """The schema may be changed until the first release is asked for; that discards uploaded rows. A change made after rows had
+    been uploaded or checked is recorded, and told on every card. Archiving wipes the rows for good; releases go on answering."""
+    spec = await read_spec(request, DatasetChange)
+    view = await change_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id, spec=spec)
     return model_response(Dataset.of(view))
+
+
+@router.delete(
+    "/datasets/{dataset_id}",
+    response_class=Response,
+    **operation("delete_dataset", "Delete a dataset that was never charged", ROLE, THING, ("conflict",), status=204),
+)
+async def remove_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+    """Rows are wiped and its name is free again. Only while no release was ever asked for; archive it otherwise."""
+    await delete_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id)
+    return Response(status_code=204)
 
 
 @router.put(
@@ -98,16 +206,21 @@ async def get_dataset(request: Request, steward: StewardKey, dataset_id: Dataset
         extra=_UPLOAD_BODY,
     ),
 )
-async def put_data(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
-    """Streamed to a private file and checked strictly against the schema: a bad row is named by line and column,
-    to you alone, and nothing is kept. A new upload replaces the last; the budget already spent stays spent."""
-    view = await upload_data(
-        runtime_of(request),
-        steward=steward,
-        dataset_id=dataset_id,
-        content_type=request.headers.get("content-type"),
-        chunks=request.stream(),
-    )
+async def put_data(
+    request: Request,
+    steward: StewardKey,
+    dataset_id: DatasetId,
+    check: _Check = False,
+    charset: _Charset = None,
+    separator: _Separator = None,
+    content_encoding: _ContentEncoding = None,
+) -> Response:
+    """Streamed to a private file and checked strictly against the schema. What does not fit is told to you alone, by column: how
+    many cells, the first lines, what was expected and which policy would take them; and nothing is kept. A new upload
+    replaces the last; the budget already spent stays spent. `check=true` says the same and keeps nothing either way."""
+    form = read_declared(request.headers.get("content-type"), content_encoding, charset, separator)
+    take = check_data if check else upload_data
+    view = await take(runtime_of(request), steward=steward, dataset_id=dataset_id, form=form, chunks=request.stream())
     return model_response(Upload.of(view))
 
 

@@ -21,11 +21,11 @@ from app.api.parameters import (
     ReleaseId,
     runtime_of,
 )
-from app.api.responses import page_headers
+from app.api.responses import model_response, page_headers
 from app.api.schemas.cards import Card
 from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
 from app.services.reading import read_card
-from app.services.releases import buy_access, list_releases, read_release, request_release
+from app.services.releases import buy_access, cancel_release, list_releases, read_release, request_release
 
 router = APIRouter(prefix="/v1", tags=["releases"])
 
@@ -110,6 +110,18 @@ async def get_card(
     """What is promised to the people in the data, line by line, each with its assumption."""
     card = await read_card(runtime_of(request), principal=principal, release_id=release_id)
     return cacheable_response(request, Card.of(card))
+
+
+@router.post(
+    "/releases/{release_id}/cancel",
+    response_model=Release,
+    **operation("cancel_release", "Cancel a release that waits", ROLE, THING, ("conflict", "release_withdrawn")),
+)
+async def post_cancel(request: Request, steward: StewardKey, release_id: ReleaseId) -> Response:
+    """Until the first row is about to be read: the release is withdrawn and its charge taken back, as a line of the ledger. After
+    that the charge stands. Cancelling twice is fine."""
+    view = await cancel_release(runtime_of(request), steward=steward, release_id=release_id)
+    return model_response(Release.of(view))
 
 
 @router.post(

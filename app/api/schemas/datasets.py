@@ -1,15 +1,15 @@
 """Datasets: a public schema, a budget and a source."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
-from app.api.schemas.shapes import PEOPLE_MAX, Answer, Count, Delta, Name, PageOf, Slack, Time
+from app.api.schemas.shapes import PEOPLE_MAX, Answer, Count, Delta, Description, Name, PageOf, Slack, Time
 from app.core.privacy.release_cost import SAMPLES_MAX
-from app.core.schema import Columns, PrivacyUnitSpec
-from app.core.specs import Spec
+from app.core.schema import Columns, OtherColumns, PrivacyUnitSpec
+from app.core.specs import Maybe, Spec
 from app.sources.source_spec import Source
 
 COLUMNS: JsonDict = {
@@ -33,8 +33,16 @@ DATASET: JsonDict = {
     "budget": BUDGET,
     "privacy_unit": None,
     "source": {"kind": "upload", "retain": False},
+    "other_columns": "ignore",
     "data": "ready",
     "created_at": "2026-03-01T09:30:00.000000Z",
+    "description": "Patients of the second trial, as admitted.",
+    "archived_at": None,
+    "changes": [],
+}
+PUBLIC_DATASET: JsonDict = {
+    name: DATASET[name]
+    for name in ("id", "name", "description", "columns", "n", "privacy_unit", "archived_at", "created_at")
 }
 
 
@@ -46,8 +54,53 @@ class DatasetBody(Spec):
     budget: OpenedBudgetBody
     privacy_unit: PrivacyUnitSpec | None = Field(default=None, description="null: one row a person.")
     source: Source = Field(description="Where rows come from.")
+    other_columns: OtherColumns = Field(
+        default="ignore", description="Of columns in a file that are not declared: read past them, or refuse the file."
+    )
     n: int | None = Field(default=None, ge=1, le=PEOPLE_MAX, description="The public number of people, if declared.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
+    description: Description | None = None
+
+
+class DatasetChange(Spec):
+    """What is left out stays as it is."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "trial-42b", "description": "Patients of the second trial, as admitted."},
+                {"columns": COLUMNS},
+                {"archived": True},
+            ]
+        }
+    )
+
+    name: Maybe[Name] = Field(default=None)
+    description: Description | None = None
+    columns: Maybe[Columns] = Field(
+        default=None, description="All of them anew, before the first release; rows that were uploaded are discarded."
+    )
+    privacy_unit: PrivacyUnitSpec | None = Field(
+        default=None, description="Anew, before the first release; null: one row a person. Rows are discarded."
+    )
+    n: Maybe[Annotated[int, Field(ge=1, le=PEOPLE_MAX)]] = Field(
+        default=None,
+        description="The public number of people, together with a new schema; otherwise an upload says it.",
+    )
+    other_columns: Maybe[OtherColumns] = Field(
+        default=None, description="Of columns in a file that are not declared: read past them, or refuse the file."
+    )
+    archived: Maybe[Literal[True]] = Field(
+        default=None,
+        description="Rows are wiped for good and no more releases are made; published ones go on answering.",
+    )
+
+
+class SchemaChange(Answer):
+    """Made after rows had been uploaded or checked; every card tells it."""
+
+    at: Time = Field(validation_alias="at_us")
+    fields: list[dict[str, str | float]] = Field(description="What was changed; of numbers, from what to what.")
 
 
 class Dataset(Answer):
@@ -60,7 +113,28 @@ class Dataset(Answer):
     budget: Budget
     privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
     source: Source
+    other_columns: OtherColumns = Field(description="Of columns in a file that are not declared.")
     data: str = Field(description="State of the data behind the source.")
+    created_at: Time = Field(validation_alias="created_us")
+    description: str | None
+    archived_at: Time | None = Field(validation_alias="archived_us")
+    changes: list[SchemaChange] = Field(
+        description="What was changed in the schema after rows had been uploaded or checked."
+    )
+
+
+class PublicDataset(Answer):
+    """What is public: seen by everyone with a right on the dataset."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [PUBLIC_DATASET]})
+
+    id: str
+    name: str
+    description: str | None
+    columns: Columns
+    n: Count | None = Field(description="The public number of people; null until it is declared or uploaded.")
+    privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
+    archived_at: Time | None = Field(validation_alias="archived_us")
     created_at: Time = Field(validation_alias="created_us")
 
 
@@ -70,12 +144,29 @@ class DatasetPage(PageOf):
     items: list[Dataset]
 
 
+class PublicDatasetPage(PageOf):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [PUBLIC_DATASET], "next_cursor": None}]})
+
+    items: list[PublicDataset]
+
+
 class Upload(Answer):
     """Seen by the steward alone: counts of an upload are not public until `n` is."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"dataset": "ds_4kq2mz7w5x3ahgnd", "rows": 1000, "people": 1000, "clipped_people": 0}]
+            "examples": [
+                {
+                    "dataset": "ds_4kq2mz7w5x3ahgnd",
+                    "rows": 1000,
+                    "people": 1000,
+                    "clipped_people": 0,
+                    "ignored_columns": ["ward"],
+                    "missing": {"visits": 14},
+                    "outside": {"days": 2},
+                    "stored": True,
+                }
+            ]
         }
     )
 
@@ -83,6 +174,12 @@ class Upload(Answer):
     rows: Count
     people: Count
     clipped_people: Count = Field(description="People with more rows than the privacy unit allows.")
+    ignored_columns: list[str] = Field(description="Columns of the file that are not declared.")
+    missing: dict[str, Count] = Field(description="Cells without a value, by column; told here and nowhere else.")
+    outside: dict[str, Count] = Field(
+        description="Cells beyond the bounds or levels that a policy gave a value, by column; told here and nowhere else."
+    )
+    stored: bool = Field(description="Whether these are the dataset's rows now; not after a check.")
 
 
 class CapBody(Spec):

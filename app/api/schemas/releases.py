@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
 from app.api.schemas.checks import CHECK_BODY
 from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mechanism, MechanismBody, Model
-from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange, Time
+from app.api.schemas.shapes import Answer, Count, Description, Name, PageOf, ParameterRange, Time
 from app.core.decisions import View
 from app.core.kinds.fit_check import CheckSpec
 from app.core.privacy.release_cost import SAMPLES_MAX
@@ -28,6 +28,8 @@ RELEASE: JsonDict = {
     "check": None,
     "created_at": "2026-03-01T09:30:00.000000Z",
     "published_at": "2026-03-01T09:30:01.000000Z",
+    "title": "Cure rate of the second trial",
+    "description": None,
 }
 
 
@@ -48,6 +50,8 @@ class ReleaseBody(Spec):
         description="A check of fit, charged together with the release and read by all its readers; null: none.",
     )
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
+    title: Name | None = Field(default=None, description="For lists and dashboards: printable, on one line.")
+    description: Description | None = None
 
 
 class Release(Answer):
@@ -68,6 +72,8 @@ class Release(Answer):
     )
     created_at: Time = Field(validation_alias="created_us")
     published_at: Time | None = Field(validation_alias="published_us")
+    title: str | None
+    description: str | None
 
 
 class ReleasePage(PageOf):

@@ -53,6 +53,14 @@ Name = Annotated[
     str,
     Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="Printable, on one line."),
 ]
+Description = Annotated[
+    str,
+    Field(
+        max_length=4_000,
+        pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$",
+        description="For people: what this is, and whom to ask.",
+    ),
+]
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
 Epsilon = Annotated[float, Field(gt=0, le=1e6, description="Nats. Above the configured ceiling it is vacuous.")]

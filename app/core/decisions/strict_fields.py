@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError
 
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
+from app.core.language.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
 from app.core.specs import Expects, Spec, field_problems, place
 from app.errors import InvalidQuery
 

@@ -49,6 +49,7 @@ def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Relea
     with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
         model = kind_with(family).families[family].build(read, columns)
         _refuse_parameters(model)
+    _refuse_missing(model, columns)
     return model
 
 
@@ -66,6 +67,15 @@ def _refuse_parameters(model: ReleaseModel) -> None:
                 "model", f"columns and levels that name every parameter once; {parameter.name!r} comes twice"
             )
         seen.add(parameter.name)
+
+
+def _refuse_missing(model: ReleaseModel, columns: Mapping[str, Column]) -> None:
+    """A statistic is of every row. One of rows that have a value asks for a filter, which no model has by itself."""
+    for name in model.statistic.columns:
+        if columns[name].missing == "group":
+            raise InvalidModel(
+                "model", f'columns whose missing cells have a declared value; {name!r} is declared "missing": "group"'
+            )
 
 
 def kind_of(model: ReleaseModel) -> Kind:

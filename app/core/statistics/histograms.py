@@ -30,6 +30,10 @@ class HistogramRequest(RowRequest["ExactHistogram"]):
         return len(self.firsts)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        return self.of.columns
+
+    @property
     def operations(self) -> int:
         return self.of.operations + self.bins
 

@@ -11,11 +11,15 @@ Transform = Literal["identity", "absolute", "square", "power", "log_ratio"]
 class RowRequest(Generic[Exact]):
     """Asks the rows for exact integers of the type `Exact`; every source answers every request there is.
 
-    `operations` is public: about how many numbers the engine forms or adds for one row. `of_no_rows` is the answer of an
-    empty file, which is public too: a draw can be rehearsed with it before any row is read.
+    `columns` are those it looks at. `operations` is public: about how many numbers the engine forms or adds for one row.
+    `of_no_rows` is the answer of an empty file, which is public too: a draw can be rehearsed with it before any row is read.
     """
 
     __slots__ = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        raise NotImplementedError
 
     @property
     def operations(self) -> int:
@@ -43,6 +47,10 @@ class StatisticRequest(RowRequest["ExactStatistic"]):
     def __post_init__(self) -> None:
         if not self.lower < self.upper or not math.isfinite(self.upper - self.lower) or not self.steps >= 1:
             raise ValueError("a statistic needs finite lower < upper and at least one step")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
 
     @property
     def step(self) -> float:

@@ -1,12 +1,18 @@
 """Datasets: declared, read, filled with rows, opened to analysts."""
 
+from app.services.datasets.change_dataset import change_dataset, delete_dataset
 from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.draft_schema import draft_from_file
 from app.services.datasets.read_datasets import list_datasets, read_dataset
 from app.services.datasets.set_cap import set_cap
-from app.services.datasets.upload_data import upload_data
+from app.services.datasets.upload_data import check_data, upload_data
 
 __all__ = [
+    "change_dataset",
+    "check_data",
     "create_dataset",
+    "delete_dataset",
+    "draft_from_file",
     "list_datasets",
     "read_dataset",
     "set_cap",

@@ -18,7 +18,7 @@ from app.services.runtime.identifiers import new_id
 from app.services.runtime.runtime import Runtime
 from app.services.views import DatasetView
 from app.sources.source_spec import parse_source
-from app.storage.datasets import Dataset, get_dataset, insert_dataset, set_data
+from app.storage.datasets import Dataset, get_dataset, insert_dataset, mark_looked, set_data
 from app.storage.ledger_book import post
 
 NAME_LENGTH_MAX = 200
@@ -40,6 +40,7 @@ async def create_dataset(
         await insert_dataset(connection, dataset)
         if dataset.source["kind"] != "upload" and people is not None:
             await set_data(connection, dataset.id, n=people, upload_name=None)
+            await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)
         stored = await get_dataset(connection, dataset.id)
@@ -68,4 +69,6 @@ def _parse(runtime: Runtime, steward: Steward, spec: Mapping[str, Any]) -> Datas
         epsilon=epsilon,
         delta=delta,
         created_us=runtime.clock(),
+        other_columns=spec.get("other_columns") or "ignore",
+        description=spec.get("description"),
     )

@@ -36,6 +36,7 @@ def dataset_source(runtime: Runtime, dataset: Dataset, upload_name: str | None =
         upload_name=upload_name or dataset.upload_name,
         roots=tuple(runtime.settings.source_roots),
         data_key=runtime.data_key,
+        other_columns=dataset.other_columns,
     )
     return open_source(source_spec(dataset), context)
 

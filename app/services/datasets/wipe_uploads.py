@@ -7,6 +7,7 @@ from app.services.runtime.runtime import Runtime
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
 from app.storage.ledger_heads import read_stored
+from app.storage.releases import Release
 
 RECENT_RELEASES = 200
 
@@ -53,7 +54,12 @@ async def _wipe_used_uploads(runtime: Runtime) -> None:
     async with runtime.database.read() as connection:
         for dataset in await datasets.list_uploads(connection):
             recent = await releases.page_releases(connection, datasets=[dataset.id], limit=RECENT_RELEASES)
-            if any(release.data_version == dataset.data_version for release in recent.items):
+            if any(_may_have_read(release, dataset) for release in recent.items):
                 used.append((dataset.id, dataset.data_version))
     for dataset_id, data_version in used:
         await wipe_used_upload(runtime, dataset_id, data_version)
+
+
+def _may_have_read(release: Release, dataset: Dataset) -> bool:
+    """A release that was cancelled never used the rows: they wait for the next."""
+    return release.data_version == dataset.data_version and release.reason != releases.CANCELLED

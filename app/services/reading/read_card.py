@@ -14,6 +14,7 @@ from app.services.budgets import guarantee_epsilon
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, check_line, vacuous_line
+from app.services.reading.changes_line import changes_line
 from app.services.reading.moment_line import moment_line
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
@@ -79,7 +80,8 @@ def build_card(
         views_line(views, mechanism.approximation(model)),
     ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta)]
-    lines = [*(line(facts) for line in LINES), *checked, *about_answers, moment_line(dataset)]
+    changed = [changes_line(dataset.changes)] if dataset.changes else []
+    lines = [*changed, *(line(facts) for line in LINES), *checked, *about_answers, moment_line(dataset)]
     card = {
         "release": release.id,
         "status": release.status,

@@ -1,12 +1,14 @@
 """Releases: asked for, drawn by a worker, read by status, bought by the prefix."""
 
 from app.services.releases.buy_access import buy_access
+from app.services.releases.cancel_release import cancel_release
 from app.services.releases.read_releases import list_releases, read_release
 from app.services.releases.request_release import request_release
 from app.services.releases.run_worker import run_worker
 
 __all__ = [
     "buy_access",
+    "cancel_release",
     "list_releases",
     "read_release",
     "request_release",

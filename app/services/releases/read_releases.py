@@ -64,4 +64,6 @@ def release_view(release: Release, dataset: Dataset, model: ReleaseModel, views:
         created_us=release.created_us,
         published_us=release.published_us,
         check=None if release.fit_check is None else dict(release.fit_check),
+        title=release.title,
+        description=release.description,
     )

@@ -5,6 +5,7 @@ reserve in the ledger, pending release, answer} → tell the workers. A refused 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
@@ -56,6 +57,8 @@ async def request_release(
     described = parse_model(spec["model"], dataset_columns(dataset))
     check = parse_check(spec.get("check"), described)
     unit_rows = dataset_unit(dataset).max_rows
+    if dataset.archived_us is not None:
+        raise DataMissing("this dataset is archived: its rows are gone, and no release is made of it any more")
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
     mechanism = await concrete_mechanism(runtime, spec["mechanism"], described, dataset.n, unit_rows, dataset.delta)
@@ -67,7 +70,11 @@ async def request_release(
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     release_seconds(dataset, model, mechanism, cost, dataset.n, unit_rows, check)  # refuses what has no public size
-    release = _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows)
+    release = replace(
+        _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows),
+        title=spec.get("title"),
+        description=spec.get("description"),
+    )
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
     view = release_view(release, dataset, model, await find_views(release, model))
@@ -126,7 +133,7 @@ async def _reserve(
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         dataset = await datasets.get_dataset(connection, release.dataset_id, lock=True)
-        if dataset is None or dataset.data_state != "ready":
+        if dataset is None or dataset.data_state != "ready" or dataset.archived_us is not None:
             raise DataMissing("the rows were wiped after use; upload them again")
         if (dataset.n, dataset.data_version) != (release.n, release.data_version):
             raise DataMissing("new rows were uploaded meanwhile; ask again")

@@ -6,7 +6,7 @@ ClientError
 ├── UnexpectedReply          something answered that is not this service: a redirect, a proxy's page, too many bytes
 ├── WaitedTooLong            the release is still pending; ask for it again later
 └── PosternProblem           the service refused: code, status, detail, errors, rows, facts, request_id
-    ├── InvalidInput         correct what was sent: `errors` names fields, `rows` cells of an upload
+    ├── InvalidInput         correct what was sent: `errors` names fields, `rows` and `columns` cells of an upload
     ├── NotAuthenticated     get another key (unauthenticated, key_revoked, key_expired)
     ├── NotAllowed           ask the steward (forbidden)
     │   └── AccessRequired   buy a prefix of the samples first
@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_OWN = frozenset({"type", "title", "status", "detail", "instance", "code", "errors", "rows"})
+_OWN = frozenset({"type", "title", "status", "detail", "instance", "code", "errors", "rows", "columns"})
 _REQUEST = "urn:postern:request:"
 
 
@@ -68,6 +68,19 @@ class RowProblem:
     expected: str
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnFault:
+    """All cells of a column with the same fault; `advice` names a policy that would take them."""
+
+    column: str
+    fault: str
+    cells: int
+    lines: tuple[int, ...]
+    expected: str
+    advice: str | None
+    text: str
+
+
 class PosternProblem(ClientError):
     """A refusal of the service (RFC 9457). `facts` holds what stands beside the fixed members."""
 
@@ -85,6 +98,7 @@ class PosternProblem(ClientError):
             RowProblem(int(found.get("line", 0)), str(found.get("column")), str(found.get("expected")))
             for found in _objects(problem, "rows")
         )
+        self.columns = tuple(_column_fault(found) for found in _objects(problem, "columns"))
         self.facts: Mapping[str, Any] = {name: value for name, value in problem.items() if name not in _OWN}
 
 
@@ -191,6 +205,19 @@ def problem_from_body(status: int, body: bytes, retry_after_s: float | None) -> 
         sentence = {"code": "unknown", "detail": f"answered {status}, without saying why"}
         return problem_of(sentence, status=status, retry_after_s=retry_after_s)
     return UnexpectedReply(f"answered {status}, and not in the form of this service's refusals")
+
+
+def _column_fault(found: Mapping[str, Any]) -> ColumnFault:
+    advice = found.get("advice")
+    return ColumnFault(
+        str(found.get("column")),
+        str(found.get("fault")),
+        int(found.get("cells", 0)),
+        tuple(int(line) for line in found.get("lines", ())),
+        str(found.get("expected")),
+        None if advice is None else str(advice),
+        str(found.get("text")),
+    )
 
 
 def _objects(problem: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

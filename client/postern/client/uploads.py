@@ -16,8 +16,23 @@ from postern.client.problems import Misconfigured
 CSV = "text/csv"
 PARQUET = "application/vnd.apache.parquet"
 PIECE_BYTES = 256 * 1024
-_TYPES = {".csv": CSV, ".parquet": PARQUET, ".pq": PARQUET}
-_MAGIC = b"PAR1"
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
+ARROW_FILE = "application/vnd.apache.arrow.file"
+ANY = "application/octet-stream"
+"""Whatever it is, the service knows it by its first bytes."""
+_TYPES = {
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arrows": ARROW_STREAM,
+    ".arrow": ARROW_FILE,
+    ".feather": ARROW_FILE,
+}
+_HEADER_BYTES_MAX = PIECE_BYTES
+_PACKED = (".gz", ".zst", ".zstd")
+_MAGIC = {b"PAR1": PARQUET, b"ARROW1": ARROW_FILE, b"\xff\xff\xff\xff": ARROW_STREAM}
+_PACKED_MAGIC = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 def body_of(data: Any, content_type: str | None) -> tuple[Chunks | bytes, str]:
@@ -26,18 +41,30 @@ def body_of(data: Any, content_type: str | None) -> tuple[Chunks | bytes, str]:
         return _from_path(Path(data), content_type)
     if isinstance(data, bytes | bytearray | memoryview):
         whole = bytes(data)
-        return whole, content_type or (PARQUET if whole.startswith(_MAGIC) else CSV)
+        return whole, content_type or _type_of(whole)
     if hasattr(data, "read"):
         if content_type is None:
-            raise Misconfigured("say the content_type of an open file: text/csv or application/vnd.apache.parquet")
+            raise Misconfigured(f"say the content_type of an open file: {CSV}, {PARQUET}, or {ANY} if it shows")
         return _from_file(data), content_type
     return _from_frame(data)
 
 
+def names_of(data: Any, content_type: str | None, charset: str | None) -> tuple[Chunks | bytes, str]:
+    """What to send so that a service learns the names of columns: of a CSV file or of its bytes the header line and no row."""
+    body, kind = body_of(data, content_type)
+    if kind != CSV or (charset or "").lower().startswith("utf-16"):
+        return body, kind
+    opening = body[:_HEADER_BYTES_MAX] if isinstance(body, bytes) else next(body.open(), b"")
+    packed_or_wide = opening.startswith((*_PACKED_MAGIC, b"\xff\xfe", b"\xfe\xff"))
+    line, end, _ = opening.partition(b"\n")
+    return (line + end, kind) if end and not packed_or_wide else (body, kind)
+
+
 def _from_path(file: Path, content_type: str | None) -> tuple[Chunks, str]:
-    kind = content_type or _TYPES.get(file.suffix.lower())
+    packed = file.suffix.lower() in _PACKED
+    kind = content_type or _TYPES.get(Path(file.stem).suffix.lower() if packed else file.suffix.lower())
     if kind is None:
-        raise Misconfigured(f"{file.name}: name it .csv or .parquet, or say its content_type")
+        raise Misconfigured(f"{file.name}: name it .csv, .parquet or .arrow (and .gz or .zst), or say its content_type")
     length = file.stat().st_size
 
     def pieces() -> Iterator[bytes]:
@@ -45,6 +72,12 @@ def _from_path(file: Path, content_type: str | None) -> tuple[Chunks, str]:
             yield from _pieces(opened)
 
     return Chunks(pieces, length), kind
+
+
+def _type_of(whole: bytes) -> str:
+    if whole.startswith(_PACKED_MAGIC):
+        return ANY
+    return next((kind for magic, kind in _MAGIC.items() if whole.startswith(magic)), CSV)
 
 
 def _from_file(opened: BinaryIO) -> Chunks:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.core.decisions.expressions import Expression, compile_expression
-from app.core.decisions.expressions.tree import DEPTH_MAX, NODES_MAX, TEXT_LENGTH_MAX
+from app.core.language.tree import DEPTH_MAX, NODES_MAX, TEXT_LENGTH_MAX
 from app.errors import InvalidExpression
 from tests.core.decisions.documented_grammar import GRAMMAR, TOKEN, value_of
 from tests.core.decisions.expression_fuzzer import CALLS, NUMBERS, Fuzzer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.core.decisions.expressions import Expression, check_work, compile_expression
-from app.core.decisions.expressions.tree import DEPTH_MAX, NODES_MAX, OPERATIONS_MAX, TEXT_LENGTH_MAX
+from app.core.language.tree import DEPTH_MAX, NODES_MAX, OPERATIONS_MAX, TEXT_LENGTH_MAX
 from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.expressions import compile_expression
-from app.core.decisions.expressions.tree import OPERATIONS_MAX
 from app.core.decisions.search import search
 from app.core.decisions.utilities.real_responses import EVALUATIONS_MAX, EVALUATIONS_MIN, MeanUtility
 from app.core.kinds import compile_question
+from app.core.language.tree import OPERATIONS_MAX
 from app.core.parameters import Parameter
 from app.errors import InvalidExpression, InvalidQuery
 from tests.core.decisions.expression_fuzzer import Fuzzer

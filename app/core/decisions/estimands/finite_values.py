@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from app.core.decisions.estimands.estimand import Guess
 from app.core.decisions.expressions.expression import Expression
-from app.core.decisions.expressions.operations import COMPARISONS, NEGATE, OPERATIONS
+from app.core.decisions.expressions.operations import COMPARISONS, OPERATIONS
+from app.core.language.climber import NEGATE
 
 VALUES_MAX = 100
 EXACT = frozenset({"+", "-", "*", "/", "min", "max", "abs", NEGATE})

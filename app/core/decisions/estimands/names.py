@@ -10,9 +10,9 @@ from pydantic import Field
 
 from app.core.decisions.estimands.estimand import Context, Estimand, Inner, check_total_work
 from app.core.decisions.expressions.operations import FUNCTIONS
-from app.core.decisions.expressions.tokens import NAME
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import NAME_LENGTH_MAX
+from app.core.language.tokens import NAME
 from app.core.parameters import Parameter
 from app.core.specs import Expects
 from app.errors import InvalidQuery

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.core.decisions.expressions.operations import COMPARISONS, JOINS_CONDITIONS, OPERATIONS, Operation, Values
 from app.core.decisions.expressions.parser import parse
 from app.core.decisions.expressions.ranges import OutOfDomain, Range
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX, Node, Tree
+from app.core.language.tree import MAGNITUDE_MAX, Node, Tree
 from app.core.parameters import Parameter, places
 from app.errors import InvalidExpression, InvalidQuery
 

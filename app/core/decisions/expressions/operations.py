@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.core.decisions.expressions import ranges
 from app.core.decisions.expressions.ranges import Range
+from app.core.language.climber import NEGATE
 
 Values = NDArray[np.float64] | np.float64
 
@@ -55,8 +56,6 @@ FUNCTIONS = {
     "abs": Operation(1, np.abs, ranges.absolute),
     "where": Operation(3, _where, ranges.where),
 }
-
-NEGATE = "negate"
 
 OPERATIONS = {
     "+": Operation(2, np.add, ranges.add),

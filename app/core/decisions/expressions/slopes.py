@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.decisions.expressions.expression import Expression
-from app.core.decisions.expressions.operations import COMPARISONS, NEGATE
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX, Node
+from app.core.decisions.expressions.operations import COMPARISONS
+from app.core.language.climber import NEGATE
+from app.core.language.tree import MAGNITUDE_MAX, Node
 from app.errors import InvalidExpression
 
 Array = NDArray[np.float64]

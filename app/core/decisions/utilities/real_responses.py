@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from app.core.decisions.estimands.names import NamedEstimands
 from app.core.decisions.expressions import Expression, check_work
 from app.core.decisions.expressions.slopes import Span, motion, public_box
-from app.core.decisions.expressions.tree import OPERATIONS_MAX
 from app.core.decisions.regret import Bound, bound_real
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.search import search
 from app.core.decisions.utilities.utility import Decision, in_unit
+from app.core.language.tree import OPERATIONS_MAX
 
 Array = NDArray[np.float64]
 

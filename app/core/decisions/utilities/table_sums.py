@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.names import NamedEstimands
 from app.core.decisions.expressions import Expression
-from app.core.decisions.expressions.operations import NEGATE
 from app.core.decisions.sample_set import SampleSet
+from app.core.language.climber import NEGATE
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ from pydantic import Field
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context, check_total_work
 from app.core.decisions.estimands.new_record import NewRecordSpec, number_of
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX
 from app.core.decisions.sample_set import SampleSet
 from app.core.grids.natural_model import NaturalModel
 from app.core.kinds.one_parameter.predictive import RecordLaw
+from app.core.language.tree import MAGNITUDE_MAX
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]

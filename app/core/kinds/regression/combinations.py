@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX
 from app.core.kinds.regression.model import INTERCEPT, LinearModel
+from app.core.language.tree import MAGNITUDE_MAX
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]

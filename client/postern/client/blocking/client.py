@@ -15,9 +15,9 @@ from postern.client.blocking.wire import Opened, Wire
 from postern.client.call import Call, given
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
-from postern.client.calls.stewards import Role
+from postern.client.calls.stewards import Role, Separator
 from postern.client.problems import WaitedTooLong
-from postern.client.results.datasets import Dataset, Upload
+from postern.client.results.datasets import Dataset, PublicDataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
 from postern.client.results.plans import Plan, SharedPlan
@@ -161,13 +161,14 @@ class Client:
         source: Mapping[str, Any] | None = None,
         privacy_unit: Mapping[str, Any] | None = None,
         n: int | None = None,
+        description: str | None = None,
         force: bool = False,
         idempotency_key: str | None = None,
     ) -> Dataset:
         """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use."""
         budget = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta)
         what = given(name=name, columns=columns, budget=budget, source=source or stewards.UPLOADED)
-        spec = what | given(privacy_unit=privacy_unit, n=n, force=force or None)
+        spec = what | given(privacy_unit=privacy_unit, n=n, description=description, force=force or None)
         return self.send(stewards.create_dataset(spec, idempotency_key))
 
     def dataset(self, dataset: str) -> Dataset:
@@ -176,9 +177,48 @@ class Client:
     def datasets(self, *, page_size: int | None = None) -> Iterator[Dataset]:
         return self._all(lambda cursor: pages.datasets(cursor, page_size))
 
-    def upload(self, dataset: str | Dataset, data: Any, *, content_type: str | None = None) -> Upload:
-        """`data` is the path of a CSV or Parquet file, bytes, an open binary file or a data frame."""
-        return self.send(stewards.upload(dataset, data, content_type))
+    def public_dataset(self, dataset: str) -> PublicDataset:
+        """What is public of a dataset that this key has a right on: name, description, columns, number of people."""
+        return self.send(readers.public_dataset(dataset))
+
+    def public_datasets(self, *, page_size: int | None = None) -> Iterator[PublicDataset]:
+        """The same of every dataset this key may see, newest first."""
+        return self._all(lambda cursor: pages.public_datasets(cursor, page_size))
+
+    def change_dataset(self, dataset: str | Dataset, changes: Mapping[str, Any]) -> Dataset:
+        """`name`, `description`, `archived`; before the first release `columns`, `privacy_unit`, `n`. What is left out stays."""
+        return self.send(stewards.change_dataset(dataset, changes))
+
+    def delete_dataset(self, dataset: str | Dataset) -> None:
+        """Only while no release of it was ever asked for; its name is then free again."""
+        self.send(stewards.delete_dataset(dataset))
+
+    def draft_schema(
+        self,
+        data: Any,
+        *,
+        content_type: str | None = None,
+        charset: str | None = None,
+        separator: Separator | None = None,
+    ) -> SchemaDraft:
+        """Columns to fill in, from names and types of a file. Of CSV only the header line is sent."""
+        return self.send(stewards.draft_schema(data, content_type, charset=charset, separator=separator))
+
+    def upload(
+        self,
+        dataset: str | Dataset,
+        data: Any,
+        *,
+        content_type: str | None = None,
+        charset: str | None = None,
+        separator: Separator | None = None,
+        check: bool = False,
+    ) -> Upload:
+        """`data` is the path of a CSV, Parquet or Arrow file (also packed: `.gz`, `.zst`), bytes, an open binary file or a data
+        frame. `check`: say what would be said, and keep nothing. Raises InvalidInput, whose `columns` say what does not fit."""
+        return self.send(
+            stewards.upload(dataset, data, content_type, check=check, charset=charset, separator=separator)
+        )
 
     def request_release(
         self,
@@ -187,6 +227,8 @@ class Client:
         mechanism: Mapping[str, Any],
         *,
         check: Mapping[str, float] | None = None,
+        title: str | None = None,
+        description: str | None = None,
         force: bool = False,
         idempotency_key: str | None = None,
         wait: bool = True,
@@ -196,8 +238,13 @@ class Client:
         """Charged before a row is read. `check`, such as `{"epsilon": 0.1}`, pays for a check of fit too. `idempotency_key` makes
         it one release, however often and wherever it is asked for."""
         spec = given(model=model, mechanism=mechanism, check=check, force=force or None)
+        spec |= given(title=title, description=description)
         facts = self.send(stewards.request_release(dataset, spec, idempotency_key))
         return Release(self, self.wait(facts, timeout_s, on_progress) if wait else facts)
+
+    def cancel_release(self, release: str) -> ReleaseFacts:
+        """Until its first row is about to be read; the charge is taken back. Raises Conflict after that."""
+        return self.send(stewards.cancel_release(release))
 
     def create_analyst(self, name: str, *, role: Role = "analyst", idempotency_key: str | None = None) -> Analyst:
         return self.send(stewards.create_analyst(name, role, idempotency_key))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from postern.client.call import Call, path, query, reads
-from postern.client.results.datasets import Dataset
+from postern.client.results.datasets import Dataset, PublicDataset
 from postern.client.results.ledger import LedgerEntry
 from postern.client.results.people import Analyst
 from postern.client.results.releases import ReleaseFacts
@@ -19,6 +19,7 @@ class Page(Generic[T]):
 
 
 _datasets = reads(Page[Dataset])
+_public_datasets = reads(Page[PublicDataset])
 _releases = reads(Page[ReleaseFacts])
 _analysts = reads(Page[Analyst])
 _entries = reads(Page[LedgerEntry])
@@ -26,6 +27,10 @@ _entries = reads(Page[LedgerEntry])
 
 def datasets(cursor: str | None, limit: int | None) -> Call[Page[Dataset]]:
     return Call("GET", path("datasets"), _datasets, query(limit=limit, cursor=cursor))
+
+
+def public_datasets(cursor: str | None, limit: int | None) -> Call[Page[PublicDataset]]:
+    return Call("GET", path("datasets"), _public_datasets, query(limit=limit, cursor=cursor))
 
 
 def releases(cursor: str | None, limit: int | None, dataset: str | None) -> Call[Page[ReleaseFacts]]:

@@ -9,6 +9,7 @@ from postern.client.questions.question import AnyQuestion, View, as_json
 from postern.client.results.answers import Answer, Answers, Check, Refused, read_answers, read_checks
 from postern.client.results.cards import Card, read_card
 from postern.client.results.checks import FitCheck
+from postern.client.results.datasets import PublicDataset
 from postern.client.results.density import Density, read_density
 from postern.client.results.people import Me
 from postern.client.results.releases import Access, ReleaseFacts
@@ -37,11 +38,16 @@ SUFFIXES = {
 }
 
 _me, _release, _access = reads(Me), reads(ReleaseFacts), reads(Access)
+_public_dataset = reads(PublicDataset)
 _answer, _check, _summary, _fit_check = reads(Answer), reads(Check), reads(SummaryPage), reads(FitCheck)
 
 
 def me() -> Call[Me]:
     return Call("GET", path("me"), _me)
+
+
+def public_dataset(dataset: str) -> Call[PublicDataset]:
+    return Call("GET", path("datasets", dataset), _public_dataset)
 
 
 def read_release(release: str) -> Call[ReleaseFacts]:

@@ -9,22 +9,24 @@ from typing import Any, Literal
 
 import msgspec
 
-from postern.client.call import Call, encode, nothing, once, path, reads
+from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
-from postern.client.results.datasets import Dataset, Upload
+from postern.client.results.datasets import Dataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
 from postern.client.results.releases import ReleaseFacts
-from postern.client.uploads import body_of
+from postern.client.uploads import body_of, names_of
 
 Spec = Mapping[str, Any]
 Role = Literal["analyst", "dashboard", "auditor"]
+Separator = Literal["comma", "semicolon", "tab", "pipe"]
 
 UPLOADED = {"kind": "upload", "retain": False}
 """Rows are uploaded, and wiped once no release waits for them."""
 
 _dataset, _upload, _release = reads(Dataset), reads(Upload), reads(ReleaseFacts)
+_draft = reads(SchemaDraft)
 _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
 _head, _verification = reads(LedgerHead), reads(Verification)
@@ -42,9 +44,39 @@ def read_dataset(dataset: str) -> Call[Dataset]:
     return Call("GET", path("datasets", dataset), _dataset)
 
 
-def upload(dataset: str | Dataset, data: Any, content_type: str | None) -> Call[Upload]:
+def upload(
+    dataset: str | Dataset,
+    data: Any,
+    content_type: str | None,
+    *,
+    check: bool = False,
+    charset: str | None = None,
+    separator: str | None = None,
+) -> Call[Upload]:
     body, kind = body_of(data, content_type)
-    return Call("PUT", path("datasets", id_of(dataset), "data"), _upload, body=body, content_type=kind)
+    query = given(check="true" if check else None, charset=charset, separator=separator)
+    where = path("datasets", id_of(dataset), "data")
+    return Call("PUT", where, _upload, query=tuple(query.items()), body=body, content_type=kind)
+
+
+def change_dataset(dataset: str | Dataset, changes: Spec) -> Call[Dataset]:
+    return Call("PATCH", path("datasets", id_of(dataset)), _dataset, body=encode(changes))
+
+
+def delete_dataset(dataset: str | Dataset) -> Call[None]:
+    return Call("DELETE", path("datasets", id_of(dataset)), nothing)
+
+
+def draft_schema(
+    data: Any, content_type: str | None, *, charset: str | None = None, separator: str | None = None
+) -> Call[SchemaDraft]:
+    body, kind = names_of(data, content_type, charset)
+    query = given(charset=charset, separator=separator)
+    return Call("POST", path("schemas", "draft"), _draft, query=tuple(query.items()), body=body, content_type=kind)
+
+
+def cancel_release(release: str) -> Call[ReleaseFacts]:
+    return Call("POST", path("releases", release, "cancel"), _release)
 
 
 def plan(spec: Spec) -> Call[Plan]:

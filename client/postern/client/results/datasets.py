@@ -1,6 +1,6 @@
 """Datasets and uploads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -17,8 +17,37 @@ class Dataset(Shown):
     budget: Budget
     privacy_unit: dict[str, Any] | None
     source: dict[str, Any]
+    other_columns: str
     data: str
     created_at: datetime
+    description: str | None = None
+    archived_at: datetime | None = None
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    """What was changed in the schema after rows had been uploaded or checked; every card tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicDataset(Shown):
+    """What everyone with a right on a dataset sees of it."""
+
+    id: str
+    name: str
+    description: str | None
+    columns: dict[str, dict[str, Any]]
+    n: int | None
+    privacy_unit: dict[str, Any] | None
+    archived_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDraft(Shown):
+    """Names and types of a file, and None for what only public knowledge can say; `why`."""
+
+    columns: dict[str, dict[str, Any]]
+    fill_in: list[dict[str, str]]
+    left_out: list[dict[str, Any]]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +58,7 @@ class Upload(Shown):
     rows: int
     people: int
     clipped_people: int
+    ignored_columns: list[str]
+    missing: dict[str, int]
+    outside: dict[str, int]
+    stored: bool = True

@@ -33,6 +33,8 @@ class ReleaseFacts(Shown):
     published_at: datetime | None
     views: tuple[str, ...] = ("samples",)
     check: dict[str, Any] | None = None
+    title: str | None = None
+    description: str | None = None
 
 
 Progress = Callable[[ReleaseFacts, float], None]

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands.estimand import Context, check_total_work
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import Number
 from app.core.kinds.networks.evidence.compiled import (
@@ -18,6 +17,7 @@ from app.core.kinds.networks.evidence.compiled import (
     compile_expectation,
 )
 from app.core.kinds.networks.model import NetworkModel
+from app.core.language.tree import MAGNITUDE_MAX
 from app.core.specs import Expects, ReadInItsPlace, Spec
 
 Levels = Annotated[

@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from app.core.decisions.expressions.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
+from app.core.language.tree import MAGNITUDE_MAX, TEXT_LENGTH_MAX
 from app.errors import InvalidExpression
 
 # No possessive quantifiers: CPython before 3.11.5 lets `1e` pass through them as a number. Without them a failed number is
@@ -19,23 +19,26 @@ TOKEN = re.compile(
     rf"(?:(?P<number>{NUMBER})|(?P<name>{NAME.pattern})|(?P<quoted>{QUOTED})|(?P<symbol>{SYMBOL}))[{SPACES}]*"
 )
 STARTS_NUMBER = frozenset("0123456789.")
+# A quote inside a text is written twice.
+LITERAL = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\""
+TOKEN_OR_TEXT = re.compile(rf"(?:{TOKEN.pattern.removesuffix(f'[{SPACES}]*')}|(?P<text>{LITERAL}))[{SPACES}]*")
 
 
 class Token(NamedTuple):
-    """`kind` is a group of `TOKEN` or "end", which closes every list; `position` is a 0-based offset into the text."""
+    """`kind` is a group of the pattern or "end", which closes every list; `position` is a 0-based offset into the text."""
 
     kind: str
     text: str
     position: int
 
 
-def tokenise(text: str, field: str) -> list[Token]:
+def tokenise(text: str, field: str, pattern: re.Pattern[str] = TOKEN) -> list[Token]:
     if len(text) > TEXT_LENGTH_MAX:
         raise InvalidExpression(field, f"at most {TEXT_LENGTH_MAX} characters", TEXT_LENGTH_MAX)
     tokens = []
     position = len(text) - len(text.lstrip(SPACES))
     while position < len(text):
-        match = TOKEN.match(text, position)
+        match = pattern.match(text, position)
         if match is None or match.lastgroup is None:
             raise InvalidExpression(field, _expected(text[position]), position)
         tokens.append(Token(match.lastgroup, match[match.lastgroup], position))

@@ -10,7 +10,8 @@ from app.errors import InvalidExpression
 
 
 class Node(NamedTuple):
-    """`operation` is a key of `OPERATIONS`, or "number" / "parameter" for the leaves.
+    """`operation` is that of an operator or function, or "number", "parameter" (of a row, the column of that index) or "text" for
+    the leaves.
 
     `arguments` index earlier nodes; `position` is where in the text to point when this node is refused.
     """
@@ -20,6 +21,7 @@ class Node(NamedTuple):
     arguments: tuple[int, ...] = ()
     number: float = 0.0
     parameter: int = 0
+    text: str = ""
 
 
 Tree = tuple[Node, ...]

@@ -1,0 +1,147 @@
+"""Public schema of a dataset: columns with bounds or levels, what becomes of cells that have neither, and the privacy unit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from app.core.schema.column import Column, ColumnType, Fill, Missing, OtherColumns, Outside, PrivacyUnit
+from app.core.schema.column_specs import (
+    COLUMNS_MAX,
+    INTEGER_BOUND_MAX,
+    LEVELS_MAX,
+    NAME_LENGTH_MAX,
+    ROWS_PER_PERSON_MAX,
+    BinaryColumn,
+    CategoricalColumn,
+    ColumnBase,
+    ColumnName,
+    ColumnNames,
+    Columns,
+    IntegerColumn,
+    LevelFill,
+    NumberFill,
+    PrivacyUnitSpec,
+    RealColumn,
+    TruthFill,
+)
+from app.core.schema.spellings import FALSE, TRUE, spelled
+from app.core.specs import Spec, read_spec
+from app.errors import InvalidSchema
+
+OTHER = "other"
+_COLUMNS: TypeAdapter[dict[str, Spec]] = TypeAdapter(Columns)
+_UNIT = TypeAdapter(PrivacyUnitSpec)
+
+
+def parse_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
+    """Raises InvalidSchema."""
+    found = read_spec(_COLUMNS, spec, "columns", InvalidSchema)
+    columns = {name: _column(name, column) for name, column in found.items()}
+    for column in columns.values():
+        _check_policies(column)
+        spelled(column)
+    return columns
+
+
+def _column(name: str, spec: Spec) -> Column:
+    assert isinstance(spec, ColumnBase)  # noqa: S101 - every type of column is one
+    shared = {
+        "public": spec.public,
+        "missing": _policy(getattr(spec, "missing", "refuse")),
+        "missing_spellings": tuple(spec.missing_spellings),
+    }
+    if isinstance(spec, CategoricalColumn):
+        return Column(
+            name,
+            spec.type,
+            levels=tuple(spec.levels),
+            outside=Fill(OTHER) if spec.outside == OTHER else _policy(spec.outside),
+            spellings=_level_spellings(name, spec),
+            fold_case=spec.fold_case,
+            **shared,
+        )
+    if isinstance(spec, RealColumn | IntegerColumn):
+        return Column(name, spec.type, lower=spec.lower, upper=spec.upper, outside=spec.outside, **shared)
+    assert isinstance(spec, BinaryColumn)  # noqa: S101 - the last of the types
+    truths = ((value, tuple(texts)) for value, texts in ((TRUE, spec.true), (FALSE, spec.false)) if texts)
+    return Column(name, spec.type, spellings=tuple(truths), **shared)
+
+
+def _level_spellings(name: str, spec: CategoricalColumn) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if isinstance(spec.levels, dict) and spec.spellings:
+        raise InvalidSchema(f"columns.{name}.spellings", "nothing where `levels` have their spellings with them")
+    further = spec.levels if isinstance(spec.levels, dict) else spec.spellings
+    for level in further:
+        if level not in spec.levels:
+            raise InvalidSchema(f"columns.{name}.spellings", "spellings of declared levels")
+    return tuple((level, tuple(further[level])) for level in spec.levels if further.get(level))
+
+
+def _policy(spec: Any) -> Any:
+    if isinstance(spec, TruthFill | NumberFill):
+        return Fill(spec.value)
+    return Fill(spec.level) if isinstance(spec, LevelFill) else spec
+
+
+def _check_policies(column: Column) -> None:
+    """What one field cannot tell by itself."""
+    where = f"columns.{column.name}"
+    for field, policy in (("missing", column.missing), ("outside", column.outside)):
+        if isinstance(policy, Fill) and not _holds(column, policy):
+            raise InvalidSchema(f"{where}.{field}", _fill_expected(column))
+    if column.public and column.missing == "group":
+        raise InvalidSchema(f"{where}.missing", "refuse or a declared value: everybody knows a public column")
+
+
+def _holds(column: Column, fill: Fill) -> bool:
+    if column.type == "categorical":
+        return fill.value in column.levels
+    if column.type == "binary" or column.lower is None or column.upper is None:
+        return isinstance(fill.value, bool)
+    inside = column.lower <= float(fill.value) <= column.upper
+    return inside and (column.type == "real" or float(fill.value).is_integer())
+
+
+def _fill_expected(column: Column) -> str:
+    if column.type == "categorical":
+        return "one of `levels`"
+    return f"a {'whole ' if column.type == 'integer' else ''}number from {column.lower} to {column.upper}"
+
+
+def parse_unit(spec: Mapping[str, Any] | None, columns: Mapping[str, Column]) -> PrivacyUnit:
+    """Raises InvalidSchema."""
+    if spec is None:
+        return PrivacyUnit()
+    unit = read_spec(_UNIT, spec, "privacy_unit", InvalidSchema)
+    clash = [name for name in columns if name.lower() == unit.column.lower() and name != unit.column]
+    if clash:
+        raise InvalidSchema("privacy_unit.column", f"the spelling of the column {clash[0]!r}")
+    named = columns.get(unit.column)
+    if named is not None and (named.public or named.missing != "refuse" or isinstance(named.outside, Fill)):
+        raise InvalidSchema(
+            "privacy_unit.column", "a column that is not public and has no declared value for other cells"
+        )
+    return PrivacyUnit(column=unit.column, max_rows=unit.max_rows)
+
+
+__all__ = [
+    "COLUMNS_MAX",
+    "INTEGER_BOUND_MAX",
+    "LEVELS_MAX",
+    "NAME_LENGTH_MAX",
+    "ROWS_PER_PERSON_MAX",
+    "Column",
+    "ColumnName",
+    "ColumnNames",
+    "ColumnType",
+    "Columns",
+    "Fill",
+    "Missing",
+    "OtherColumns",
+    "Outside",
+    "PrivacyUnit",
+    "PrivacyUnitSpec",
+    "parse_columns",
+    "parse_unit",
+]

@@ -1,0 +1,118 @@
+"""A dataset's life after it was declared: renamed, described, its schema corrected before the first release, archived, deleted.
+
+A schema is part of what releases are charged for and read back with, so it stays once one was asked for. Until then a new one
+discards the rows that were uploaded under the old. What is changed after rows were uploaded or checked is recorded, and told on
+every card: a bound that was chosen by looking at the rows is a function of the rows.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.core.schema import parse_columns, parse_unit
+from app.errors import Conflict, InvalidInput
+from app.ledger.account import account_id
+from app.services.datasets.dataset_sources import dataset_source
+from app.services.datasets.read_datasets import dataset_view, owned
+from app.services.datasets.schema_changes import CHANGES_MAX, changed_fields
+from app.services.principals import Steward
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.watch_rights import announce_rights
+from app.services.views import DatasetView
+from app.storage import accounts, datasets, releases
+from app.storage.datasets import Dataset
+from app.storage.installation import bump_epoch
+
+_SCHEMA = frozenset({"columns", "privacy_unit"})
+_IN_USE = "releases of this dataset wait for its rows; cancel them, or wait until they are done"
+
+
+async def change_dataset(
+    runtime: Runtime, *, steward: Steward, dataset_id: str, spec: Mapping[str, Any]
+) -> DatasetView:
+    """What is absent from `spec` stays. Raises NotFound, InvalidSchema, InvalidInput, NameTaken, Conflict; for rows in a file
+    also what they raise."""
+    async with runtime.database.read() as connection:
+        before = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
+    changed = _with_schema(before, spec)
+    people = None if changed is None else await _people_in_file(runtime, changed)
+    gone = None
+    async with runtime.database.write() as connection:
+        current = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
+        values: dict[str, Any] = {name: spec[name] for name in ("name", "description", "other_columns") if name in spec}
+        if changed is not None:
+            if (current.columns, current.unit) != (before.columns, before.unit):
+                raise Conflict("the schema was changed by someone else meanwhile; look at it again")
+            if current.archived_us is not None or await releases.has_releases(connection, dataset_id):
+                raise Conflict("the schema is part of what its releases were charged for; declare another dataset")
+            values |= _schema_values(runtime, current, changed, people)
+            gone = current.upload_name
+        elif "n" in spec:
+            raise InvalidInput("n", "a new number of people together with `columns` or `privacy_unit` only")
+        if spec.get("archived") and current.archived_us is None:
+            if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
+                raise Conflict(_IN_USE)
+            gone = current.upload_name
+            values |= {"archived_us": runtime.clock(), **_without_rows(current)}
+        if values:
+            await datasets.change_dataset(connection, dataset_id, values)
+        stored = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
+        view = dataset_view(stored, await accounts.get_account(connection, account_id(dataset_id)))
+    if gone is not None:
+        await asyncio.to_thread(runtime.uploads.wipe, gone)
+    return view
+
+
+async def delete_dataset(runtime: Runtime, *, steward: Steward, dataset_id: str) -> None:
+    """Its name is free again and its rows are wiped; its account, which was never charged, stays in the ledger. Raises NotFound,
+    Conflict once a release was asked for."""
+    async with runtime.database.write() as connection:
+        current = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
+        if await releases.has_releases(connection, dataset_id):
+            raise Conflict("something was charged to this dataset, so its name stays taken; archive it instead")
+        # No name that anyone can choose begins with a character that does not print.
+        values = {"name": f"\x7f{dataset_id}", "description": None, "deleted_us": runtime.clock()}
+        await datasets.change_dataset(connection, dataset_id, values | _without_rows(current))
+        await bump_epoch(connection)
+    if current.upload_name is not None:
+        await asyncio.to_thread(runtime.uploads.wipe, current.upload_name)
+    await announce_rights(runtime)
+
+
+def _with_schema(before: Dataset, spec: Mapping[str, Any]) -> Dataset | None:
+    """With the new schema, None if there is none. Raises InvalidSchema."""
+    if not _SCHEMA & spec.keys():
+        return None
+    columns = parse_columns(spec.get("columns", before.columns))
+    unit = parse_unit(spec.get("privacy_unit", before.unit), columns).as_json()
+    declared = {column.name: column.as_json() for column in columns.values()}
+    if (declared, unit) == (before.columns, before.unit) and "n" not in spec:
+        return None
+    return replace(before, columns=declared, unit=unit, n=spec.get("n"), upload_name=None)
+
+
+async def _people_in_file(runtime: Runtime, changed: Dataset) -> int | None:
+    """Rows that lie in a file are checked against the new schema at once, as when a dataset is declared."""
+    if changed.source["kind"] == "upload":
+        return None
+    return (await asyncio.to_thread(dataset_source(runtime, changed).validate, changed.n)).people
+
+
+def _schema_values(runtime: Runtime, current: Dataset, changed: Dataset, people: int | None) -> dict[str, Any]:
+    values: dict[str, Any] = {"columns": changed.columns, "unit": changed.unit}
+    if people is None:
+        values |= {"n": changed.n, "data_state": "none", "upload_name": None}
+    else:
+        values |= {"n": people, "data_version": current.data_version + 1}
+    fields = changed_fields(current, changed)
+    if current.looked_us is not None and fields:
+        told = [*(current.changes or ()), {"at_us": runtime.clock(), "fields": fields}]
+        if len(told) > CHANGES_MAX:
+            raise Conflict(f"the schema was changed {CHANGES_MAX} times after rows were seen; declare another dataset")
+        values["changes"] = told
+    return values
+
+
+def _without_rows(current: Dataset) -> dict[str, Any]:
+    return {"upload_name": None, "data_state": "none" if current.data_state == "none" else "wiped"}
