@@ -36,8 +36,8 @@ def counted_rows(connection: Connection, scan: Scan, unit: PrivacyUnit, hash_key
 
 
 def _content(scan: Scan) -> list[str]:
-    """SQL of each cell preceded by its length, columns in order of name."""
-    cells = (rule.canonical for _, rule in sorted(scan.rules.items()))
+    """SQL of each cell preceded by its length, columns in order of name; what is derived from them adds nothing."""
+    cells = (rule.canonical for _, rule in sorted(scan.rules.items()) if not rule.derived)
     return [f"coalesce(length({cell}) || ':' || {cell}, '-')" for cell in cells]
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from app.core.schema import Column
 from app.errors import ColumnFault, RowProblem
-from app.sources.cell_rules import REAL_PATTERN, CellRule
+from app.sources.cell_rules import CellRule
 from app.sources.csv_lines import ROW
-from app.sources.engine import Connection, literal
+from app.sources.engine import Connection
 from app.sources.scans import Scan
 from app.sources.typed_rows import PROBLEMS_MAX
 
@@ -41,7 +41,14 @@ _NO_NUMBER = _Words("no numbers", "write a decimal point, or declare texts that 
 _NO_LEVEL = _Words("none of the declared levels", "declare a spelling, or `outside: other`")
 _NO_BINARY = _Words("neither yes nor no", "declare spellings with `true` and `false`")
 _NO_PERSON = _Words("no identifier of a person", None)
-_SPELLING = {"real": _NO_NUMBER, "integer": _NO_NUMBER, "categorical": _NO_LEVEL, "binary": _NO_BINARY}
+_NO_DATE = _Words("no dates", "write days as ISO 8601 does, or declare texts that mean no value as `missing_spellings`")
+_SPELLING = {
+    "real": _NO_NUMBER,
+    "integer": _NO_NUMBER,
+    "categorical": _NO_LEVEL,
+    "binary": _NO_BINARY,
+    "date": _NO_DATE,
+}
 
 
 def faults_of(connection: Connection, scan: Scan) -> tuple[list[RowProblem], list[ColumnFault]]:
@@ -99,7 +106,7 @@ def _faults_in(connection: Connection, scan: Scan, name: str, place: str) -> lis
 
 def _told(rule: CellRule, column: Column | None, kind: str, cells: int, lines: Sequence[int]) -> ColumnFault:
     words = _words(column, kind)
-    example = None if column is None else _example(column)
+    example = None if column is None or column.derived is not None else _example(column)
     return ColumnFault(rule.name, kind, words.are, cells, tuple(lines), rule.expected, example, words.advice)
 
 
@@ -115,19 +122,20 @@ def _example(column: Column) -> str:
         return column.levels[0]
     if column.type == "binary":
         return "1"
+    if column.type == "date":
+        return "2024-03-31"
     return f"{column.lower:.0f}" if column.type == "integer" else repr(column.lower)
 
 
 def _fault_sql(scan: Scan, name: str) -> str:
     """SQL of the place in _KINDS of a cell; NULL if it is good, or of a record that is not whole."""
-    rule, column, cell = scan.rules[name], scan.columns.get(name), scan.places[name]
+    rule, column = scan.rules[name], scan.columns.get(name)
     fine = f"NOT whole OR coalesce({rule.valid}, false)"
     if column is None or not column.numeric:
         return f"CASE WHEN {fine} THEN NULL WHEN {rule.gone} THEN 0 ELSE 3 END::TINYINT"
-    text = f"trim({cell}::VARCHAR)"
-    number = f"TRY_CAST({text} AS DOUBLE)"
-    is_number = f"regexp_full_match({text}, {literal(REAL_PATTERN)}) AND isfinite({number})"
-    fraction = f"{is_number} AND {number} <> trunc({number})" if column.type == "integer" else "false"
+    fraction = (
+        f"isfinite({rule.found}) AND {rule.found} <> trunc({rule.found})" if column.type == "integer" else "false"
+    )
     faults = f"WHEN {rule.gone} THEN 0 WHEN {rule.beyond} THEN 1 WHEN {fraction} THEN 2 ELSE 3"
     return f"CASE WHEN {fine} THEN NULL {faults} END::TINYINT"
 

@@ -12,7 +12,7 @@ from app.sources.csv_lines import ROW, cells_of, lines_of
 from app.sources.engine import Connection, identifier, literal
 from app.sources.files.header import header_of, separator_of
 from app.sources.formats import Format
-from app.sources.typed_rows import PROBLEMS_MAX, FileCell, typed_rows
+from app.sources.typed_rows import PROBLEMS_MAX, FileCell, stored_names, typed_rows
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 
@@ -22,15 +22,14 @@ class Scan:
     """`table` is SQL with a column `whole` (the record has the right shape), the cells and their values.
 
     `rules` covers every declared column, by name, and the privacy unit if it is another column.
-    `first_line` is the line of the first record; `others` names the columns of the file that nobody declared. `places` names
-    the cell of each rule in the table; `columns` are the declared ones.
+    `first_line` is the line of the first record; `others` names the columns of the file that nobody declared, `columns` are
+    the declared ones.
     """
 
     table: str
     rules: Mapping[str, CellRule]
     first_line: int
     others: tuple[str, ...] = ()
-    places: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, Column] = field(default_factory=dict)
     shape: str = "a whole record"
     """What a record has to look like, for the steward."""
@@ -58,8 +57,7 @@ def open_scan(
     The `separator` of CSV, if not given, is the one that cuts the header, and no other line, into most declared names.
     """
     if file_format == "csv":
-        names = [*columns] if unit.column is None else [*columns, unit.column]
-        separator = separator or separator_of(header_of(path), names)
+        separator = separator or separator_of(header_of(path), stored_names(columns, unit))
         return _scan_csv(connection, path, columns, unit, other_columns, separator, forgiving=forgiving)
     return _scan_parquet(connection, path, columns, unit, other_columns)
 
@@ -89,8 +87,7 @@ def _scan_csv(
         f"FROM (SELECT {cut} AS cells FROM {lines}))"
     )
     shape = f"{len(found)} cells separated by {_SEPARATORS[separator]}, quotes around whole cells only"
-    cells_at = {name: place.cell for name, place in places.items()}
-    return Scan(*typed_rows(table, places, columns, unit), 2, others, cells_at, columns, shape)
+    return Scan(*typed_rows(table, places, columns, unit), 2, others, columns, shape)
 
 
 def _scan_parquet(
@@ -111,8 +108,7 @@ def _scan_parquet(
     places = {name: FileCell(f"c{position}", stored.get(name, "")) for position, name in enumerate(wanted)}
     cells = ", ".join(f"{identifier(name)} AS {place.cell}" for name, place in places.items())
     table = f"(SELECT true AS whole, {cells} FROM {source})"  # noqa: S608
-    cells_at = {name: place.cell for name, place in places.items()}
-    return Scan(*typed_rows(table, places, columns, unit), 1, others, cells_at, columns)
+    return Scan(*typed_rows(table, places, columns, unit), 1, others, columns)
 
 
 def top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
@@ -135,7 +131,7 @@ def _other_names(
 
     A name that is refused is given by its place: in a file without a header it is a value.
     """
-    wanted = set(columns) | ({unit.column} if unit.column is not None else set())
+    wanted = set(stored_names(columns, unit))
     small = {name.lower() for name in wanted}
     problems = []
     seen: set[str] = set()

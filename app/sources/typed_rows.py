@@ -1,4 +1,4 @@
-"""The cells of a file as typed values, by the rules of `cell_rules.py`: tables around the table of cells, a step each.
+"""The cells of a file as typed values, by the steps of `cell_steps.py`: tables around the table of cells, a step each.
 
 Nested like this the engine computes every step once a row, however often rules and statistics name it, and leaves out what nobody
 asks for. The cells themselves stay in the table.
@@ -9,18 +9,9 @@ from dataclasses import dataclass, replace
 
 from app.core.schema import Column, PrivacyUnit
 from app.errors import InvalidRows, RowProblem
-from app.sources.cell_rules import (
-    PERSON_EXPECTED,
-    TEXT,
-    CellNames,
-    CellRule,
-    CellSteps,
-    cell_steps,
-    expected_of,
-    person_steps,
-    rule_of,
-    stored_types,
-)
+from app.sources.cell_rules import TEXT, CellNames, CellRule, expected_of, person_rule, rule_of, stored_types
+from app.sources.cell_steps import PERSON_EXPECTED, CellSteps, cell_steps, derived_steps, person_steps
+from app.sources.row_sql import derived_sql
 
 PROBLEMS_MAX = 20
 
@@ -43,8 +34,7 @@ def typed_rows(
     steps: dict[str, tuple[CellNames, CellSteps]] = {}
     rules: dict[str, CellRule] = {}
     problems = []
-    names = [*columns] if unit.column is None or unit.column in columns else [*columns, unit.column]
-    for place, name in enumerate(names):
+    for place, name in enumerate(stored_names(columns, unit)):
         column, called = _declared(name, columns, unit), CellNames(str(place))
         found = (
             person_steps(cells[name].cell, cells[name].engine_type, called)
@@ -55,20 +45,40 @@ def typed_rows(
             problems.append(RowProblem(1, name, stored_types(column)))
             continue
         steps[name] = called, found
-        rules[name] = _person_rule(name, called) if column is None else rule_of(column, called, expected_of(column))
+        if column is None:
+            rules[name] = person_rule(name, called, PERSON_EXPECTED)
+        else:
+            rules[name] = rule_of(column, called, expected_of(column))
     if problems:
         raise InvalidRows(problems[:PROBLEMS_MAX])
-    return _nested(table, list(steps.values())), rules
+    typed = _nested(table, list(steps.values()))
+    terms = {name: rule.term for name, rule in rules.items()}
+    derived: list[tuple[CellNames, CellSteps]] = []
+    for name, column in columns.items():
+        if column.derived is not None:
+            called = CellNames(f"d{len(derived)}")
+            fine = " AND ".join(rules[each].valid for each in column.derived.columns)
+            derived.append((called, derived_steps(column, derived_sql(column, terms), fine, called)))
+            expected = f"a value of {column.derived.text}" + _bounds(column)
+            rules[name] = rule_of(column, called, expected)
+    return _nested(typed, derived) if derived else typed, rules
+
+
+def stored_names(columns: Mapping[str, Column], unit: PrivacyUnit) -> list[str]:
+    """The columns that a file must have: all but those computed from others."""
+    names = [name for name, column in columns.items() if column.derived is None]
+    return names if unit.column is None or unit.column in columns else [*names, unit.column]
+
+
+def _bounds(column: Column) -> str:
+    refused = column.numeric and column.outside == "refuse"
+    return f" from {column.lower} to {column.upper}" if refused else ""
 
 
 def _declared(name: str, columns: Mapping[str, Column], unit: PrivacyUnit) -> Column | None:
     """The column that names a person is never cut to its bounds: two people would become one."""
     column = columns.get(name)
     return column if column is None or name != unit.column else replace(column, outside="refuse")
-
-
-def _person_rule(name: str, called: CellNames) -> CellRule:
-    return CellRule(name, called.valid, called.value, "NULL::DOUBLE", PERSON_EXPECTED, called.value, called.gone)
 
 
 def _nested(table: str, steps: Iterable[tuple[CellNames, CellSteps]]) -> str:

@@ -106,7 +106,7 @@ def test_a_refused_mechanism_names_the_field_and_what_would_do(mechanism: Any, f
 @pytest.mark.parametrize(
     ("columns", "field", "expected"),
     [
-        ({"a": {"type": "complex"}}, "columns.a.type", "one of binary, categorical, integer, real"),
+        ({"a": {"type": "complex"}}, "columns.a.type", "one of binary, categorical, date, integer, real"),
         ({"a": 1}, "columns.a", "an object"),
         ({"a": {"type": "real", "lower": 1, "upper": 1}}, "columns.a.upper", "a number above `lower`"),
         ({"a": {"type": "real", "lower": 0}}, "columns.a.upper", "this field to be present"),
@@ -115,7 +115,7 @@ def test_a_refused_mechanism_names_the_field_and_what_would_do(mechanism: Any, f
         (
             {"binary": {"type": "binary", "lower": 1}},
             "columns.binary.lower",
-            "no such field (known: false, missing, missing_spellings, public, true, type)",
+            "no such field (known: false, from, missing, missing_spellings, public, true, type)",
         ),
     ],
 )

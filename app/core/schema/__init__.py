@@ -18,6 +18,9 @@ from app.core.schema.column_specs import (
     ColumnName,
     ColumnNames,
     Columns,
+    DateColumn,
+    DateFill,
+    DerivedBase,
     IntegerColumn,
     LevelFill,
     NumberFill,
@@ -25,6 +28,9 @@ from app.core.schema.column_specs import (
     RealColumn,
     TruthFill,
 )
+from app.core.schema.derived import derived_column
+from app.core.schema.rows.expression import RowExpression
+from app.core.schema.rows.filters import RowFilter, parse_filter
 from app.core.schema.spellings import FALSE, TRUE, spelled
 from app.core.specs import Spec, read_spec
 from app.errors import InvalidSchema
@@ -38,10 +44,19 @@ def parse_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
     """Raises InvalidSchema."""
     found = read_spec(_COLUMNS, spec, "columns", InvalidSchema)
     columns = {name: _column(name, column) for name, column in found.items()}
+    stored = {name: column for name, column in columns.items() if not _source_of(found[name])}
+    for name, described in found.items():
+        source = _source_of(described)
+        if source:
+            columns[name] = derived_column(columns[name], source, stored)
     for column in columns.values():
         _check_policies(column)
         spelled(column)
     return columns
+
+
+def _source_of(spec: Spec) -> str | None:
+    return spec.from_ if isinstance(spec, DerivedBase) else None
 
 
 def _column(name: str, spec: Spec) -> Column:
@@ -63,6 +78,8 @@ def _column(name: str, spec: Spec) -> Column:
         )
     if isinstance(spec, RealColumn | IntegerColumn):
         return Column(name, spec.type, lower=spec.lower, upper=spec.upper, outside=spec.outside, **shared)
+    if isinstance(spec, DateColumn):
+        return Column(name, spec.type, **shared)
     assert isinstance(spec, BinaryColumn)  # noqa: S101 - the last of the types
     truths = ((value, tuple(texts)) for value, texts in ((TRUE, spec.true), (FALSE, spec.false)) if texts)
     return Column(name, spec.type, spellings=tuple(truths), **shared)
@@ -79,7 +96,7 @@ def _level_spellings(name: str, spec: CategoricalColumn) -> tuple[tuple[str, tup
 
 
 def _policy(spec: Any) -> Any:
-    if isinstance(spec, TruthFill | NumberFill):
+    if isinstance(spec, TruthFill | NumberFill | DateFill):
         return Fill(spec.value)
     return Fill(spec.level) if isinstance(spec, LevelFill) else spec
 
@@ -97,6 +114,8 @@ def _check_policies(column: Column) -> None:
 def _holds(column: Column, fill: Fill) -> bool:
     if column.type == "categorical":
         return fill.value in column.levels
+    if column.type == "date":
+        return True
     if column.type == "binary" or column.lower is None or column.upper is None:
         return isinstance(fill.value, bool)
     inside = column.lower <= float(fill.value) <= column.upper
@@ -118,10 +137,10 @@ def parse_unit(spec: Mapping[str, Any] | None, columns: Mapping[str, Column]) ->
     if clash:
         raise InvalidSchema("privacy_unit.column", f"the spelling of the column {clash[0]!r}")
     named = columns.get(unit.column)
-    if named is not None and (named.public or named.missing != "refuse" or isinstance(named.outside, Fill)):
-        raise InvalidSchema(
-            "privacy_unit.column", "a column that is not public and has no declared value for other cells"
-        )
+    filled = named is not None and (named.missing != "refuse" or isinstance(named.outside, Fill))
+    if named is not None and (filled or named.public or named.derived is not None):
+        expected = "a column of the file that is not public and has no declared value for other cells"
+        raise InvalidSchema("privacy_unit.column", expected)
     return PrivacyUnit(column=unit.column, max_rows=unit.max_rows)
 
 
@@ -142,6 +161,9 @@ __all__ = [
     "Outside",
     "PrivacyUnit",
     "PrivacyUnitSpec",
+    "RowExpression",
+    "RowFilter",
     "parse_columns",
+    "parse_filter",
     "parse_unit",
 ]

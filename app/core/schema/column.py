@@ -4,20 +4,22 @@ Everything here is declared, never learned from rows, and public: what a cell th
 what a neighbour is, so it is fixed before anybody looks at a row.
 """
 
+import datetime
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-ColumnType = Literal["binary", "categorical", "real", "integer"]
+from app.core.schema.rows.expression import RowExpression
+
+ColumnType = Literal["binary", "categorical", "real", "integer", "date"]
+_ISO = re.compile(r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The declared value, or level, that a cell without one of its own counts as."""
+    """The declared value, level or ISO date that a cell without one of its own counts as."""
 
     value: float | bool | str
-
-    def as_json(self) -> dict[str, Any]:
-        return {"level" if isinstance(self.value, str) else "value": self.value}
 
 
 Missing = Literal["refuse", "group"] | Fill
@@ -35,6 +37,9 @@ class Column:
     tell strata apart. `missing` says what becomes of a cell without a value; `outside` of a number beyond the bounds, or of
     a text that is no level. `spellings` are further texts that a level has in files, or `true` and `false` of a binary
     column; `missing_spellings` further texts that stand for no value.
+
+    A column that is `derived` is in no file: it is computed from the others, row by row, once their policies were applied. A
+    date is only there to derive others from.
     """
 
     name: str
@@ -48,6 +53,7 @@ class Column:
     spellings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     fold_case: bool = False
     missing_spellings: tuple[str, ...] = ()
+    derived: RowExpression | None = None
 
     @property
     def numeric(self) -> bool:
@@ -60,13 +66,20 @@ class Column:
             shown["levels"] = list(self.levels)
         elif self.numeric:
             shown |= {"lower": self.lower, "upper": self.upper}
+        if self.derived is not None:
+            shown["from"] = self.derived.text
         if self.public:
             shown["public"] = True
         if self.missing != "refuse":
-            shown["missing"] = _policy_json(self.missing)
+            shown["missing"] = self._policy_json(self.missing)
         if self.outside != ("clip" if self.numeric else "refuse"):
-            shown["outside"] = _policy_json(self.outside)
+            shown["outside"] = self._policy_json(self.outside)
         return shown | self._spelling_json()
+
+    def _policy_json(self, policy: str | Fill) -> Any:
+        if not isinstance(policy, Fill):
+            return policy
+        return {"level" if self.type == "categorical" else "value": policy.value}
 
     def _spelling_json(self) -> dict[str, Any]:
         """Levels stay a list beside their spellings: an object does not keep its order wherever it is stored."""
@@ -79,8 +92,12 @@ class Column:
         return shown
 
 
-def _policy_json(policy: str | Fill) -> Any:
-    return policy.as_json() if isinstance(policy, Fill) else policy
+def is_date(text: str) -> bool:
+    """A day of the calendar from the year 1000 on, as ISO 8601 writes it."""
+    try:
+        return _ISO.fullmatch(text) is not None and bool(datetime.date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypeAliasType
 
-from app.core.specs import Expects, OneOf, Spec
+from app.core.language.tree import TEXT_LENGTH_MAX
+from app.core.schema.column import is_date
+from app.core.specs import Expects, Maybe, OneOf, Spec
 
 COLUMNS_MAX = 1_000
 LEVELS_MAX = 1_000
@@ -26,6 +28,12 @@ def _trimmed(name: str) -> str:
     if name != name.strip():
         raise ValueError("column names without spaces at either end")
     return name
+
+
+def _dated(text: str) -> str:
+    if not is_date(text):
+        raise ValueError("a date like 2024-03-31")
+    return text
 
 
 def _different(names: list[str]) -> list[str]:
@@ -84,6 +92,11 @@ _LevelList = Annotated[
 _LevelMap = Annotated[dict[_Printable, _Texts], Field(min_length=2, max_length=LEVELS_MAX)]
 
 
+_RowText = Annotated[
+    str, Field(min_length=1, max_length=TEXT_LENGTH_MAX), Expects(f"an expression of 1 to {TEXT_LENGTH_MAX} characters")
+]
+
+
 class TruthFill(Spec):
     """A declared truth value."""
 
@@ -94,6 +107,12 @@ class NumberFill(Spec):
     """A declared number."""
 
     value: _RealBound = Field(description="What a cell without a value counts as; within the bounds.")
+
+
+class DateFill(Spec):
+    """A declared day."""
+
+    value: Annotated[str, AfterValidator(_dated)] = Field(description="What a cell without a value counts as.")
 
 
 class LevelFill(Spec):
@@ -127,7 +146,15 @@ class ColumnBase(Spec):
     )
 
 
-class BinaryColumn(ColumnBase):
+class DerivedBase(ColumnBase):
+    from_: Maybe[_RowText] = Field(
+        default=None,
+        alias="from",
+        description="Computed from other columns of the row, such as `age >= 65`, instead of read from the file.",
+    )
+
+
+class BinaryColumn(DerivedBase):
     """Yes or no: 0 and 1, false and true, no and yes, in any case."""
 
     type: Literal["binary"] = Field(description="What the cells hold.")
@@ -142,7 +169,7 @@ class BinaryColumn(ColumnBase):
     )
 
 
-class CategoricalColumn(ColumnBase):
+class CategoricalColumn(DerivedBase):
     """One of a few declared texts."""
 
     type: Literal["categorical"] = Field(description="What the cells hold.")
@@ -178,7 +205,7 @@ class CategoricalColumn(ColumnBase):
     )
 
 
-class _Bounded(ColumnBase):
+class _Bounded(DerivedBase):
     type: str
     lower: float
     upper: float
@@ -215,11 +242,21 @@ class IntegerColumn(_Bounded):
     upper: _WholeBound = Field(description="No cell counts as more.")
 
 
+class DateColumn(ColumnBase):
+    """Days, as ISO 8601 writes them. No model is of a date: year, month, weekday and days between two are derived from it."""
+
+    type: Literal["date"] = Field(description="What the cells hold.")
+    missing: Annotated[_REFUSE_OR_GROUP | DateFill, Expects('refuse, group or {"value": a date}')] = Field(
+        default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
+    )
+
+
 COLUMN_TYPES: dict[str, type[Spec]] = {
     "binary": BinaryColumn,
     "categorical": CategoricalColumn,
     "real": RealColumn,
     "integer": IntegerColumn,
+    "date": DateColumn,
 }
 ColumnSpec = TypeAliasType("ColumnSpec", Annotated[Spec, OneOf("type", COLUMN_TYPES)])
 

@@ -83,5 +83,7 @@ def _engine_type(pa: Any, arrow_type: Any) -> str:
         return "BIGINT"
     if types.is_floating(arrow_type) or types.is_decimal(arrow_type):
         return "DOUBLE"
+    if types.is_date(arrow_type) or (types.is_timestamp(arrow_type) and arrow_type.tz is None):
+        return "DATE"
     text = types.is_string(arrow_type) or types.is_large_string(arrow_type) or types.is_string_view(arrow_type)
     return "VARCHAR" if text else str(arrow_type)

@@ -19,8 +19,8 @@ WHY = (
 )
 _BOUND = "the {} that is possible at all, from public knowledge"
 _LEVELS = "every text that is possible, from a code book or questionnaire"
-_TYPE = "binary, categorical, integer or real: a file of text does not say"
-_OTHER = "binary, categorical, integer or real; or leave the column out: stored as {}"
+_TYPE = "binary, categorical, integer, real or date: a file of text does not say"
+_OTHER = "binary, categorical, integer, real or date; or leave the column out: stored as {}"
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"})
 _UNSIGNED = frozenset({"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"})
 
@@ -72,6 +72,8 @@ def _column(stored: str | None) -> tuple[dict[str, Any], dict[str, str]]:
         return {"type": "integer", "lower": None, "upper": None}, bounds
     if stored in ("FLOAT", "DOUBLE") or stored.startswith("DECIMAL("):
         return {"type": "real", "lower": None, "upper": None}, bounds
+    if stored in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return {"type": "date"}, {}
     if stored == "VARCHAR" or stored.startswith("ENUM("):
         return {"type": "categorical", "levels": None}, {"levels": _LEVELS}
     # The types of columns that hold columns name those, and some types their values: only the first word is told.
