@@ -39,10 +39,6 @@ class CellNames:
     place: str
 
     @property
-    def text(self) -> str:
-        return f"text{self.place}"
-
-    @property
     def found(self) -> str:
         return f"found{self.place}"
 

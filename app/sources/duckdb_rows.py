@@ -112,7 +112,7 @@ def _report(
             raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
         if then is not None:
             then.run(connection, scan)
-        missing, outside = (_count_cells(connection, scan, columns, flag) for flag in ("gone", "beyond"))
+        missing, outside = _count_cells(connection, scan, columns)
     return UploadReport(rows, people, clipped, scan.others, missing, outside)
 
 
@@ -163,11 +163,15 @@ def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Colu
         raise InvalidRows(sorted(problems, key=lambda problem: problem.line)[:PROBLEMS_MAX])
 
 
-def _count_cells(connection: Connection, scan: Scan, columns: Mapping[str, Column], flag: str) -> dict[str, int]:
-    """How many cells of each column a policy gave a value; columns without such cells are left out."""
-    counts = ", ".join(f"count(*) FILTER (WHERE {getattr(scan.rules[name], flag)})" for name in columns)
+def _count_cells(
+    connection: Connection, scan: Scan, columns: Mapping[str, Column]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """How many cells of each column a policy gave a value, missing and outside; columns without such cells are left out."""
+    flags = [flag for name in columns for flag in (scan.rules[name].gone, scan.rules[name].beyond)]
+    counts = ", ".join(f"count(*) FILTER (WHERE {flag})" for flag in flags)
     counted = connection.execute(f"SELECT {counts} FROM {scan.table}").fetchone() or ()  # noqa: S608
-    return {name: int(cells) for name, cells in zip(columns, counted, strict=True) if cells}
+    missing, outside = (dict(zip(columns, counted[first::2], strict=True)) for first in (0, 1))
+    return {name: n for name, n in missing.items() if n}, {name: n for name, n in outside.items() if n}
 
 
 def _count_people(connection: Connection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:

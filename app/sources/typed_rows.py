@@ -84,7 +84,6 @@ def _declared(name: str, columns: Mapping[str, Column], unit: PrivacyUnit) -> Co
 def _nested(table: str, steps: Iterable[tuple[CellNames, CellSteps]]) -> str:
     steps = list(steps)
     layers = (
-        [f"{each.text} AS {called.text}" for called, each in steps],
         [f"{each.found} AS {called.found}" for called, each in steps],
         [f"{each.gone} AS {called.gone}" for called, each in steps],
         [
