@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 PEOPLE, CURED = 200_003, 104_729
+GONE, BEYOND = 31_337, 27_449
+"""Cells of days without a value, and beyond the bounds."""
 HOUSE, CELL = b"heron-", b"173.2551"
-COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365}}
+COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365, "missing": {"value": 7}}}
 UNIT = {"column": "person", "max_rows": 1}
 
 _HASHES = ("md5", "sha1", "sha256", "sha512", "sha3_256", "blake2b", "blake2s")
@@ -18,8 +20,12 @@ _DIGITS_TO_TELL = 16
 
 def canary_rows() -> bytes:
     """Every person's id and one cell of every row are patterns; how many were cured is a number found nowhere else."""
-    lines = (f"{int(row < CURED)},{CELL.decode()}{row},{HOUSE.decode()}{row:06d}\n" for row in range(PEOPLE))
+    lines = (f"{int(row < CURED)},{_days(row)},{HOUSE.decode()}{row:06d}\n" for row in range(PEOPLE))
     return b"cured,days,person\n" + "".join(lines).encode()
+
+
+def _days(row: int) -> str:
+    return "" if row < GONE else f"{CELL.decode()}{row}" if row < PEOPLE - BEYOND else f"9{CELL.decode()}"
 
 
 class Search:
@@ -66,7 +72,12 @@ class Search:
 
 
 def _counts() -> dict[str, int]:
-    return {"the count": CURED, "its complement": PEOPLE - CURED}
+    return {
+        "the count": CURED,
+        "its complement": PEOPLE - CURED,
+        "the missing cells": GONE,
+        "the cells beyond": BEYOND,
+    }
 
 
 def _numbers() -> Mapping[str, float]:

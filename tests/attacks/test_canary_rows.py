@@ -1,4 +1,5 @@
-"""Steal everything after a release: no raw value, no exact count and no hash of either is anywhere.
+"""Steal everything after a release: no raw value, no exact count and no hash of either is anywhere, and how many cells were
+missing or beyond their bounds in the answer to the upload alone.
 
 Tables and raw files of both databases, Redis, the data folder, debug-level logs, metrics, and every body and header
 that was sent, refusals included.
@@ -12,7 +13,19 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.attacks.canary import CELL, COLUMNS, CURED, HOUSE, PEOPLE, UNIT, Search, canary_rows, statistics_as_bytes
+from tests.attacks.canary import (
+    BEYOND,
+    CELL,
+    COLUMNS,
+    CURED,
+    GONE,
+    HOUSE,
+    PEOPLE,
+    UNIT,
+    Search,
+    canary_rows,
+    statistics_as_bytes,
+)
 from tests.attacks.dumps import cached_values, database_files, folder_files, stored_values
 from tests.conftest import Backend
 from tests.end_to_end.fixtures import Start
@@ -68,7 +81,13 @@ async def live_through_a_release(world: World, analyst: Person, recorder: Record
     for forged in FORGED:
         assert (await recorder.upload(boss, dataset, forged)).status_code in (409, 415, 422)
     rows = canary_rows()
-    assert (await recorder.upload(boss, dataset, rows)).status_code == 200
+    taken = await recorder.upload(boss, dataset, rows)
+    assert (taken.status_code, taken.json()["missing"], taken.json()["outside"]) == (
+        200,
+        {"days": GONE},
+        {"days": BEYOND},
+    )
+    recorder.received.pop()  # the one place where these counts are told
     assert (await recorder.upload(boss, dataset, rows[: rows.rindex(b"\n", 0, -1) + 1])).status_code == 422
     path, key = f"/v1/datasets/{dataset}/releases", {"Idempotency-Key": "canary"}
     asked = await recorder.call(boss, "POST", path, json=release_spec(samples=40), headers=key)

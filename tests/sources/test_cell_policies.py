@@ -1,4 +1,4 @@
-"""What a cell that is missing, outside or spelled otherwise counts as: the same from CSV and from Parquet, and told once."""
+"""What a cell that is missing, outside or spelled otherwise counts as: the same from CSV, Parquet and Arrow, and told once."""
 
 import csv
 import io
@@ -13,9 +13,10 @@ import pytest
 from app.core.schema import Column, PrivacyUnit, parse_columns
 from app.sources.data_key import SALT_BYTES, DataKey
 from app.sources.duckdb_rows import UploadReport
-from app.sources.formats import sniff
+from app.sources.files import UNDECLARED, prepared
 from app.sources.kept_rows import check_and_keep
 from app.sources.sealed_files import unseal
+from app.sources.typed_rows import stored_names
 from app.sources.uploads import UploadStore
 from tests.sources.rows_under_test import MakeReader
 
@@ -51,16 +52,17 @@ def written(folder: Path, table: dict[str, list[Any]]) -> dict[str, Path]:
     pq.write_table(pa.table(table), folder / "rows.parquet")
     coded = {name: pa.array(cells).dictionary_encode() for name, cells in table.items()}
     pq.write_table(pa.table(coded), folder / "coded.parquet")
+    for name, cells in (("rows.arrow", pa.table(table)), ("coded.arrow", pa.table(coded))):
+        with pa.ipc.new_file(str(folder / name), cells.schema) as writer:
+            writer.write_table(cells)
     return {path.stem + path.suffix: path for path in folder.glob("*.*")}
 
 
 def kept(path: Path, store: UploadStore, columns: dict[str, Column]) -> tuple[UploadReport, dict[str, list[Any]]]:
     """The report, and the values that a release would read."""
-    key = DataKey("0" * 64)
-    with store.begin("ds_1") as partial:
-        report = check_and_keep(
-            path, sniff(path), columns, PrivacyUnit(), None, partial, key, bytes(SALT_BYTES), uploads=store
-        )
+    key, unit, salt = DataKey("0" * 64), PrivacyUnit(), bytes(SALT_BYTES)
+    with store.begin("ds_1") as partial, prepared(path, UNDECLARED, stored_names(columns, unit), store) as ready:
+        report = check_and_keep(ready.path, ready.file_format, columns, unit, None, partial, key, salt, uploads=store)
         name = partial.finish()
     sealed = store.path(name)
     assert sealed is not None

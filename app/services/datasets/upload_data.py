@@ -8,9 +8,8 @@ A check does the same up to the moment of keeping, and says the same.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
-from app.core.schema import Column, PrivacyUnit
 from app.errors import Conflict, UnsupportedFormat
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
@@ -22,6 +21,7 @@ from app.sources.data_key import SALT_BYTES
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.files import UNDECLARED, DeclaredForm, prepared
 from app.sources.kept_rows import check_and_keep
+from app.sources.typed_rows import stored_names
 from app.sources.uploads import PartialUpload
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
@@ -121,7 +121,7 @@ def _check_and_keep(
     """What was sent is gone when this returns, whatever comes after. Blocking."""
     columns, unit = dataset_columns(dataset), dataset_unit(dataset)
     key, salt = runtime.data_key(), runtime.random_bytes(SALT_BYTES)
-    with prepared(sent.path, form, _wanted(columns, unit), runtime.uploads) as ready, ready.told_by_line():
+    with prepared(sent.path, form, stored_names(columns, unit), runtime.uploads) as ready, ready.told_by_line():
         report = check_and_keep(
             ready.path,
             ready.file_format,
@@ -142,7 +142,7 @@ def _check_and_keep(
 def _check(runtime: Runtime, dataset: Dataset, form: DeclaredForm, sent: PartialUpload) -> UploadReport:
     """Blocking."""
     columns, unit = dataset_columns(dataset), dataset_unit(dataset)
-    with prepared(sent.path, form, _wanted(columns, unit), runtime.uploads) as ready, ready.told_by_line():
+    with prepared(sent.path, form, stored_names(columns, unit), runtime.uploads) as ready, ready.told_by_line():
         return validate(
             ready.path,
             ready.file_format,
@@ -153,7 +153,3 @@ def _check(runtime: Runtime, dataset: Dataset, form: DeclaredForm, sent: Partial
             other_columns=dataset.other_columns,
             separator=ready.separator,
         )
-
-
-def _wanted(columns: Mapping[str, Column], unit: PrivacyUnit) -> list[str]:
-    return [*columns] if unit.column is None else [*columns, unit.column]
