@@ -93,10 +93,11 @@ def _number_steps(
     inside = f"{x} BETWEEN {lower} AND {upper}"
     clipped = f"least(greatest({x}, {lower}), {upper})::{KEPT_TYPES[column.type]}"
     refused = f" AND {inside}" if column.outside == "refuse" else ""
+    readable = fine.replace("isfinite", "NOT isnan")  # infinities are refused; one that comes later counts as its bound
     return CellSteps(
         found=number,
         gone=_no_number(cell, engine_type, names, spellings),
-        value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing)} WHEN {fine} THEN {clipped} END",
+        value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing)} WHEN {readable} THEN {clipped} END",
         valid=f"coalesce(CASE WHEN {names.gone} THEN {_allowed(column)} ELSE {fine}{refused} END, false)",
         beyond=f"coalesce(NOT {names.gone} AND {fine} AND NOT {inside}, false)",
     )

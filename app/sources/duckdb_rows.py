@@ -148,19 +148,30 @@ def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Colu
     if unit.column is None or not public:
         return
     person = scan.rules[unit.column].canonical
+    values = {name: scan.rules[name].canonical for name in public}
     problems = []
-    for name in public:
-        first = connection.execute(
+    for name in _scattered(connection, scan, person, values):
+        (first,) = connection.execute(
             f"SELECT min(line) FROM (SELECT line, value, first_value(value) OVER (PARTITION BY person ORDER BY line) AS told "  # noqa: S608
             f"FROM (SELECT row_number() OVER () + {scan.first_line - 1} AS line, {person} AS person, "
-            f"{scan.rules[name].canonical} AS value FROM {scan.table})) WHERE value IS DISTINCT FROM told"
-        ).fetchone()
-        if first is not None and first[0] is not None:
-            problems.append(
-                RowProblem(int(first[0]), name, "the value of this public column in the person's other rows")
-            )
+            f"{values[name]} AS value FROM {scan.table})) WHERE value IS DISTINCT FROM told"
+        ).fetchall()[0]
+        expected = "the value of this public column in the person's other rows"
+        problems.append(RowProblem(int(first), name, expected))
     if problems:
         raise InvalidRows(sorted(problems, key=lambda problem: problem.line)[:PROBLEMS_MAX])
+
+
+def _scattered(connection: Connection, scan: Scan, person: str, values: Mapping[str, str]) -> list[str]:
+    """Columns with two values for one person. Grouping spills to disk, which a window over all rows does not do well enough."""
+    ends = ", ".join(
+        f"min({value}) AS a{place}, max({value}) AS b{place}" for place, value in enumerate(values.values())
+    )
+    differ = ", ".join(f"bool_or(a{place} <> b{place})" for place in range(len(values)))
+    found = connection.execute(
+        f"SELECT {differ} FROM (SELECT {person} AS person, {ends} FROM {scan.table} GROUP BY person)"  # noqa: S608
+    ).fetchone()
+    return [name for name, differs in zip(values, found or (), strict=True) if differs]
 
 
 def _count_cells(

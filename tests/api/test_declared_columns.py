@@ -1,9 +1,15 @@
 """One messy file, one declaration: policies, spellings and derived columns over HTTP."""
 
+import random
 from typing import Any
+
+import pytest
 
 from tests.api.conftest import Service
 from tests.conftest import SHARED_POSTGRES_DEEP
+from tests.core.rows.row_cases import COLUMNS as HOSTILE
+from tests.core.rows.row_cases import condition, number, scrap
+from tests.deep import deep
 
 COLUMNS: dict[str, Any] = {
     "cured": {"type": "binary", "true": ["geheilt"], "missing": {"value": False}},
@@ -76,3 +82,21 @@ async def test_a_declaration_that_cannot_be_is_refused_by_field_and_position(ser
         refused = await service.expect(422, "steward", "POST", "/datasets", body)
         assert (refused["code"], refused["errors"][0]["field"]) == ("invalid_schema", field)
         assert refused.get("position") == position
+
+
+@pytest.mark.parametrize("count", [40, deep(2_000)])
+@pytest.mark.parametrize("shared_backend", ["sqlite"], indirect=True)
+async def test_no_text_of_a_derived_column_is_a_500(service: Service, count: int) -> None:
+    source = random.Random(count)
+    plain = {name: column.as_json() for name, column in HOSTILE.items()}
+    seen = set()
+    for turn in range(count):
+        text = source.choice([number, condition])(source, 2) if turn % 3 == 0 else scrap(source)
+        made: dict[str, Any] = {"type": source.choice(["binary", "real", "integer"]), "from": text}
+        if made["type"] != "binary":
+            made |= {"lower": 0, "upper": 9}
+        body = {**BODY, "name": f"fuzz {count} {turn}", "columns": {**plain, "made": made}}
+        answer = await service.call("steward", "POST", "/datasets", body)
+        assert answer.status_code in (201, 422), text
+        seen.add(answer.status_code)
+    assert seen == {201, 422}

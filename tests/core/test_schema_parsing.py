@@ -74,6 +74,42 @@ def test_a_policy_that_cannot_be_followed_is_refused_by_name(field: str, spec: A
     assert raised.value.problems[0].field == f"columns.x.{field}"
 
 
+def test_levels_with_their_spellings_keep_their_order_in_every_form() -> None:
+    spelled = {"type": "categorical", "levels": {"z": ["Z", "zed"], "a": [], "m": ["1"]}}
+    listed = {"type": "categorical", "levels": ["z", "a", "m"], "spellings": {"z": ["Z", "zed"], "m": ["1"]}}
+    assert parse_columns({"x": spelled}) == parse_columns({"x": listed})
+    assert parse_columns({"x": spelled})["x"].as_json() == listed
+
+
+def test_spellings_of_yes_no_and_nothing_go_back_to_the_same_json() -> None:
+    spec = {"type": "binary", "true": ["J", "2"], "false": ["1"], "missing_spellings": ["-9"], "missing": "group"}
+    assert parse_columns({"x": spec})["x"].as_json() == spec
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"type": "categorical", "levels": {"a": ["x"], "b": ["x"]}},
+        {"type": "categorical", "levels": {"a": ["b"], "b": []}},
+        {"type": "categorical", "levels": {"a": [], "b": ["a "]}},
+        {"type": "categorical", "levels": ["a", "A"], "fold_case": True},
+        {"type": "categorical", "levels": ["a", "a "]},
+        {"type": "categorical", "levels": ["a", "b"], "missing_spellings": ["A"]},
+        {"type": "categorical", "levels": ["a", "b"], "spellings": {"c": ["x"]}},
+        {"type": "categorical", "levels": {"a": [], "b": []}, "spellings": {"a": ["x"]}},
+        {"type": "categorical", "levels": {"a": [], "b": ["\x00"]}},
+        {"type": "categorical", "levels": {"a": []}},
+        {"type": "binary", "true": ["x"], "false": ["X"]},
+        {"type": "binary", "true": ["x"], "missing_spellings": ["x"]},
+        {"type": "binary", "true": "x"},
+    ],
+)
+def test_a_text_that_would_mean_two_things_is_refused_when_it_is_declared(spec: Any) -> None:
+    with pytest.raises(InvalidSchema) as raised:
+        parse_columns({"x": spec})
+    assert raised.value.problems[0].field.startswith("columns.x")
+
+
 def test_no_model_is_of_a_column_whose_missing_cells_have_no_value() -> None:
     columns = parse_columns({"cured": {"type": "binary", "missing": "group"}, "x": {"type": "binary"}})
     with pytest.raises(InvalidModel, match="'cured' is declared"):

@@ -152,3 +152,16 @@ def test_a_filter_is_never_null(make_reader: MakeReader) -> None:
         held = connection.execute(f"SELECT {filter_sql(found, RULES)} FROM given").fetchall()
     assert [each for (each,) in held] == [found.holds(row) for row in some]
     assert {each for (each,) in held} == {True, False}
+
+
+def test_names_levels_and_texts_that_read_as_sql_reach_no_statement(make_reader: MakeReader) -> None:
+    name, levels = "x'); DROP TABLE t; --", ["it's", "');--", "$key", '"', "\\'"]
+    columns = {
+        name: {"type": "categorical", "levels": levels},
+        "is": {"type": "binary", "from": f"`{name}` in ('it''s', ''');--', '\"')"},
+        "made": {"type": "categorical", "from": f"where(`{name}` == '$key', '''', ''');--')", "levels": ["'", "');--"]},
+    }
+    reader = make_reader(parse_columns(columns))
+    rows = "\n".join('"' + text.replace('"', '""') + '"' for text in (name, *levels)) + "\n"
+    assert reader.check(rows).rows == 5
+    assert reader.read(rows, StatisticRequest("is")).total == 3

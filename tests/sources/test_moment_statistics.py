@@ -208,7 +208,7 @@ def test_text_that_is_no_number_counts_as_missing_and_loses_no_row(make_reader: 
 
 
 def test_text_beyond_the_bounds_is_clipped_as_the_reference_clips_it(make_reader: MakeReader) -> None:
-    cells = ["inf", "-inf", "1e999", "-1e999", "1e308", "-1.7e308", "1e4", "-1e4", "5e-324", "-0.0"]
+    cells = ["1e999", "-1e999", "1e308", "-1.7e308", "1e4", "-1e4", "5e-324", "-0.0"]
     columns = {"wage": COLUMNS["wage"], "huge": COLUMNS["huge"]}
     rows = "wage,huge\n" + "".join(f"{cell},{cell}\n" for cell in cells)
     request = request_of(["huge"])

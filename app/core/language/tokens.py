@@ -32,7 +32,8 @@ class Token(NamedTuple):
     position: int
 
 
-def tokenise(text: str, field: str, pattern: re.Pattern[str] = TOKEN) -> list[Token]:
+def tokenise(text: str, field: str, pattern: re.Pattern[str] = TOKEN, names: str = "a parameter") -> list[Token]:
+    """`names` is what a name stands for, for refusals."""
     if len(text) > TEXT_LENGTH_MAX:
         raise InvalidExpression(field, f"at most {TEXT_LENGTH_MAX} characters", TEXT_LENGTH_MAX)
     tokens = []
@@ -40,17 +41,17 @@ def tokenise(text: str, field: str, pattern: re.Pattern[str] = TOKEN) -> list[To
     while position < len(text):
         match = pattern.match(text, position)
         if match is None or match.lastgroup is None:
-            raise InvalidExpression(field, _expected(text[position]), position)
+            raise InvalidExpression(field, _expected(text[position], names), position)
         tokens.append(Token(match.lastgroup, match[match.lastgroup], position))
         position = match.end()
     tokens.append(Token("end", "", len(text)))
     return tokens
 
 
-def _expected(character: str) -> str:
+def _expected(character: str, names: str) -> str:
     if character in STARTS_NUMBER:
         return "a decimal number such as 2, 0.5 or 1e-3"
-    return "a number, a parameter, a function or an operator"
+    return f"a number, {names}, a function or an operator"
 
 
 def read_literal(token: Token, field: str) -> float:

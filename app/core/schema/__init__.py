@@ -51,8 +51,15 @@ def parse_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
             columns[name] = derived_column(columns[name], source, stored)
     for column in columns.values():
         _check_policies(column)
-        spelled(column)
+        if _spelled_twice(column):
+            spelled(column)
     return columns
+
+
+def _spelled_twice(column: Column) -> bool:
+    """Whether texts could mean two things at all: a thousand columns of a thousand plain levels are read quickly."""
+    declared = column.spellings or column.fold_case or column.missing_spellings
+    return bool(declared) or any(level[0] == " " or level[-1] == " " for level in column.levels)
 
 
 def _source_of(spec: Spec) -> str | None:

@@ -59,7 +59,7 @@ def parse_row(text: str, columns: Mapping[str, Column], field: str) -> RowExpres
 
 
 def _tokens(text: str, field: str) -> list[Token]:
-    found = tokenise(text, field, TOKEN_OR_TEXT)
+    found = tokenise(text, field, TOKEN_OR_TEXT, "a text between quotes, a column")
     return [token._replace(kind="symbol") if token.kind == "name" and token.text in WORDS else token for token in found]
 
 
