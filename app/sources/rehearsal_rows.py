@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from app.core.schema import Column, PrivacyUnit
 from app.errors import InvalidInput
+from app.sources.typed_rows import stored_names
 
 ROWS_MAX = 1_000_000
+DAYS = (0, 25_568)
+"""Dates have no bounds to draw between: from 1970 to 2039."""
 SEED_MAX = 2**63 - 1
 
 
@@ -28,16 +31,16 @@ def write_rehearsal(path: Path, columns: Mapping[str, Column], unit: PrivacyUnit
     owned = np.ones(people, np.int64) if unit.column is None else chance.integers(1, unit.max_rows + 1, people)
     rows = int(owned.sum())
     cells: dict[str, list[str]] = {}
-    for name in sorted(columns):
-        column = columns[name]
-        if name == unit.column:
+    for name in sorted(stored_names(columns, unit)):
+        column = columns.get(name)
+        if column is None:
+            cells[name] = np.repeat(np.array([f"person-{place}" for place in range(people)], object), owned).tolist()
+        elif name == unit.column:
             cells[name] = _identifiers(column, owned)
         elif column.public and unit.column is not None:
             cells[name] = np.repeat(np.array(_cells(column, people, chance), object), owned).tolist()
         else:
             cells[name] = _cells(column, rows, chance)
-    if unit.column is not None and unit.column not in columns:
-        cells[unit.column] = np.repeat(np.array([f"person-{place}" for place in range(people)], object), owned).tolist()
     with path.open("x", encoding="utf-8") as file:
         file.write(",".join(map(_quoted, cells)) + "\n")
         file.writelines(f"{','.join(row)}\n" for row in zip(*cells.values(), strict=True))
@@ -49,6 +52,9 @@ def _cells(column: Column, size: int, chance: np.random.Generator) -> list[str]:
     if column.type == "categorical":
         levels = [_quoted(level) for level in column.levels]
         return [levels[place] for place in chance.integers(0, len(levels), size).tolist()]
+    if column.type == "date":
+        days = chance.integers(*DAYS, size)
+        return [str(day) for day in (np.datetime64("1970-01-01") + days).tolist()]
     lower, upper = _bounds(column)
     if column.type == "integer":
         return [str(value) for value in chance.integers(int(lower), int(upper) + 1, size).tolist()]
@@ -59,7 +65,9 @@ def _cells(column: Column, size: int, chance: np.random.Generator) -> list[str]:
 def _identifiers(column: Column, owned: NDArray[np.int64]) -> list[str]:
     """Different for different people: a declared column that names them has to have room for that."""
     people = len(owned)
-    if column.type == "categorical":
+    if column.type == "date":
+        names = [str(day) for day in (np.datetime64("1970-01-01") + np.arange(min(people, DAYS[1]))).tolist()]
+    elif column.type == "categorical":
         names = [_quoted(level) for level in column.levels[:people]]
     else:
         lower, upper = (0.0, 1.0) if column.type == "binary" else _bounds(column)

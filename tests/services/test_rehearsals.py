@@ -23,6 +23,9 @@ pytestmark = POSTGRES_DEEP
 WIDE: dict[str, Any] = COLUMNS | {
     "arm": {"type": "categorical", "levels": ['a "b", c', "drug"], "public": True},
     "visits": {"type": "integer", "lower": -3, "upper": 40},
+    "admitted": {"type": "date"},
+    "long": {"type": "binary", "from": "days >= 30"},
+    "year": {"type": "integer", "lower": 1970, "upper": 2040, "from": "year(admitted)"},
 }
 
 
