@@ -62,6 +62,7 @@ class DatasetView:
     description: str | None = None
     archived_us: int | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class PublicDatasetView:
     privacy_unit: dict[str, Any] | None
     archived_us: int | None
     created_us: int
+    rehearsal: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class ReleaseView:
     check: dict[str, Any] | None = None
     title: str | None = None
     description: str | None = None
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
 from app.sources.engine import Connection, EngineError, Limits, open_engine
-from app.sources.formats import Format
+from app.sources.files.formats import Format
 from app.sources.histogram_statistics import BinCounts
 from app.sources.kept_rows import kept_scan
 from app.sources.moment_statistics import ProductMoments

@@ -14,7 +14,7 @@ from app.services.budgets import guarantee_epsilon
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, check_line, vacuous_line
-from app.services.reading.changes_line import changes_line
+from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.moment_line import moment_line
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
@@ -81,6 +81,7 @@ def build_card(
     ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
+    changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
     lines = [*changed, *(line(facts) for line in LINES), *checked, *about_answers, moment_line(dataset)]
     card = {
         "release": release.id,

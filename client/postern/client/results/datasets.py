@@ -24,6 +24,7 @@ class Dataset(Shown):
     archived_at: datetime | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
     """What was changed in the schema after rows had been uploaded or checked; every card tells it."""
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class PublicDataset(Shown):
     privacy_unit: dict[str, Any] | None
     archived_at: datetime | None
     created_at: datetime
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class ReleaseFacts(Shown):
     check: dict[str, Any] | None = None
     title: str | None = None
     description: str | None = None
+    rehearsal: bool = False
 
 
 Progress = Callable[[ReleaseFacts, float], None]
