@@ -126,6 +126,9 @@ def test_chains_are_affordable_or_left_to_records() -> None:
     found = count_pace(small, (1_000, 3_000), 20.0, 16.0, 2_048)
     assert isinstance(found, CountPace)
     assert found.seconds < CHAIN_S
+    many = count_pace(small, (1_000, 3_000), 20.0, 16.0, 100_000)
+    assert many is not None
+    assert CHAIN_S / 2 < many.seconds <= CHAIN_S
     assert found == count_pace(small, (10**6, 3 * 10**6), 20.0, 16.0, 2_048)
     assert count_pace(small, (10**9, 10**9), 20.0, 16.0, 2_048) is None
     assert count_pace(small, (1_000, 1_000), 0.1, 16.0, 2_048) is None

@@ -16,7 +16,8 @@ from app.core.kinds.networks.structure import Network
 CHAINS = 64
 SETTLING = 50
 TURNS_EACH = 2
-TURNS_MOST = 1_000
+TURNS_LEAST = 32
+"""Unless fewer are wanted: networks that cannot afford them have no such chains."""
 CHAIN_S, TURN_S = 8.0, 0.07
 SHIFTS_LEAST = 8
 ROWS_MAX = 500_000_000
@@ -53,9 +54,11 @@ def count_pace(network: Network, rows: tuple[int, int], scale: float, moved: flo
     shifting = sum(_move_s(places, place, chains) for place in shifts)
     fitting = math.floor(len(shifts) * (TURN_S - redrawn) / shifting)
     count = min(len(shifts), max(fitting, SHIFTS_LEAST))
-    turns = min(TURNS_EACH * -(-samples // chains), TURNS_MOST)
-    found = CountPace(chains, SETTLING, turns, count, redrawn + shifting * count / len(shifts))
-    return found if found.seconds <= CHAIN_S else None
+    turn_s = redrawn + shifting * count / len(shifts)
+    wanted, affordable = TURNS_EACH * -(-samples // chains), math.floor(CHAIN_S / turn_s) - SETTLING
+    if affordable < min(wanted, TURNS_LEAST):
+        return None
+    return CountPace(chains, SETTLING, min(wanted, affordable), count, turn_s)
 
 
 def _move_s(places: tuple[Place, ...], place: Place, chains: int) -> float:
