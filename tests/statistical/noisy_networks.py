@@ -70,14 +70,6 @@ def derived(model: NetworkModel, tables: Array) -> Array:
     return np.stack([yes, joint[..., first & last].sum(axis=-1) / yes, joint[..., both].sum(axis=-1)], axis=-1)
 
 
-def held_by(
-    model: NetworkModel, mechanism: Noisy, people: int, unit_rows: int, samples: int, source: np.random.Generator
-) -> Held:
-    truth, rows, tables = _simulated(model, mechanism, people, unit_rows, source)
-    points = held(model, posterior_samples(model, tables, samples, source), EDGE)
-    return _held(model, truth, rows, tables, points, source)
-
-
 def held_by_many(
     model: NetworkModel,
     mechanism: Noisy,
@@ -86,7 +78,7 @@ def held_by_many(
     datasets: int,
     source: np.random.Generator,
 ) -> list[Held]:
-    """The same of several datasets whose chains run side by side: a fifth of the time, and half as many points of each."""
+    """Of several datasets whose chains run side by side: a fifth of the time they take one by one, and half as many points."""
     simulated = [_simulated(model, mechanism, people, unit_rows, source) for _ in range(datasets)]
     releases = [tables for _, _, tables in simulated]
     first = releases[0]
