@@ -40,6 +40,8 @@ class Slice:
     totals: Array
     log_weight: Array
     depth: Array
+    scores: Array
+    """log p(t)·p(R|t) at each node, p(t) as sized up."""
 
     @property
     def gap(self) -> float:
@@ -48,9 +50,10 @@ class Slice:
             return 0.0
         return float(self.depth[-1] - self.depth[0]) / len(self.depth)
 
-    def phi_ends(self, law: RowLaw) -> tuple[float, float]:
-        """Where θ may be for any of these sums."""
-        ends = np.array([self.depth[0] - REACH_SDS, self.depth[-1] + REACH_SDS]) / math.sqrt(self.rows)
+    def phi_ends(self, law: RowLaw, least: float = -math.inf) -> tuple[float, float]:
+        """Where θ may be for any of these sums whose score is `least` or more."""
+        depth = self.depth[self.scores >= least]
+        ends = np.array([depth[0] - REACH_SDS, depth[-1] + REACH_SDS]) / math.sqrt(self.rows)
         rising = law.phi[0] < law.phi[-1]
         outer = (law.prior.first, law.prior.last) if rising else (law.prior.last, law.prior.first)
         phi = np.interp(ends, law.depth, law.phi, left=outer[0], right=outer[1])
@@ -143,7 +146,8 @@ def _slice(law: RowLaw, table: LikelihoodTable, rows: int, share: float) -> Slic
     edges = np.floor((totals[:-1] + totals[1:]) / 2)
     stands_for = np.diff(np.concatenate([[totals[0] - 1], edges, [totals[-1]]]))
     log_weight = table.at(totals) + np.log(stands_for) + math.log(share)
-    return Slice(rows, totals, log_weight, np.interp(totals, mean, depth))
+    scores = np.interp(totals, table.totals, table.scores)
+    return Slice(rows, totals, log_weight, np.interp(totals, mean, depth), scores)
 
 
 def _even(low: int, high: int, count: int) -> list[int]:
