@@ -37,7 +37,8 @@ _CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Coverage:
-    """(releases, estimands, levels): P(held | R), and whether the truth was."""
+    """(releases, estimands, levels): P(held | R) of those with no row clipped, which conjugacy knows nothing of, and whether
+    the truth was held, of all of them."""
 
     given: Array
     held: NDArray[np.bool_]
@@ -66,7 +67,7 @@ def coverage(
         held.append((ends[..., 0] <= true[:, None]) & (true[:, None] <= ends[..., 1]))
         own = [probability(seen, _theta(asked[i][0], belief, ends[i])) for i in range(3)]
         given.append([*own, _squared(seen, case.apart, ends[3])])
-    return Coverage(np.array(given), np.array(held))
+    return Coverage(np.array(given)[~data.clipped], np.array(held))
 
 
 def _interval(estimand: dict[str, Any], level: float, parameters: Any, model: Model) -> Question:

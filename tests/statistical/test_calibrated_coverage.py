@@ -66,6 +66,7 @@ def test_every_mechanism_and_family_is_looked_at() -> None:
 def test_a_release_of_every_family_by_every_mechanism_is_held_as_likely_as_it_says(kind: str) -> None:
     for i, family in enumerate(CASES):
         found = covered(family, EACH[kind][i % 3], 100, 1)
+        assert len(found.given) == 1
         assert off(found.given) <= 0.01, family
 
 
