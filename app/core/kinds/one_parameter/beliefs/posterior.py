@@ -1,7 +1,8 @@
 """p(θ|R) ∝ π(θ)·Σ_t p(t|θ)·p(R|t), which is Σ_t p(θ|t)·p(t|R), as a table in φ and then as points.
 
 The table is drawn again closer until the posterior fills it. A single draw leaves some 2⁻²⁴ of the prior standing wherever θ may
-be, the sampler's uniform share: that range then has coarse cells, and close ones where all else is.
+be, the sampler's uniform share, and a point scored by probability much more: that range then has coarse cells, and its peak
+close ones.
 """
 
 import numpy as np
@@ -20,12 +21,12 @@ Array = NDArray[np.float64]
 
 CELLS = 1_536
 GAP_MAX = 0.5
-_CELLS_FEW = 192
-_CUT, _CORE = 34.0, 14.0
-"""Nats below the top that a table holds, and that its close cells do."""
+_CELLS_FEW, _CELLS_FAR = 192, 768
+_CUT, _PEAK, _PEAK_SUMS = 34.0, 6.0, 4.0
+"""Nats below the top that a table holds, that its close cells do, and that sums may be which show where these belong."""
 _TURNS = 12
 _POWER_STEP = 1e-3
-_CORE_SHARE = 0.25
+_PEAK_SHARE = 0.25
 
 
 def calibrated_range(model: NaturalModel, people: int) -> tuple[Parameter, ...]:
@@ -53,10 +54,10 @@ def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:
     """(edges in φ, the mass between each two)."""
     whole = _closer(law, slices, -np.inf, _CUT)
     top = max(float(each.scores.max()) for each in slices)
-    core = _closer(law, slices, top - _CUT / 2, _CORE)
+    peak = _closer(law, slices, top - _PEAK_SUMS, _PEAK)
     edges = np.linspace(*whole, CELLS + 1)
-    if core[1] - core[0] < (whole[1] - whole[0]) * _CORE_SHARE:
-        edges = np.union1d(np.linspace(*whole, _CELLS_FEW + 1), np.linspace(*core, CELLS + 1).clip(*whole))
+    if peak[1] - peak[0] < (whole[1] - whole[0]) * _PEAK_SHARE:
+        edges = np.union1d(np.linspace(*whole, _CELLS_FAR + 1), np.linspace(*peak, CELLS + 1).clip(*whole))
     log_mass = _log_masses(law, slices, edges)
     return edges, np.exp(log_mass - log_mass.max())
 
