@@ -57,9 +57,11 @@ SOME_IDS = pytest.mark.parametrize("known", [deep(False), True], ids=["made-up i
 FIRST_CASES, EVERY_CASE, CASES_MADE = 15, 20, 250
 
 
-@schemathesis.serializer("application/vnd.apache.parquet")
+@schemathesis.serializer(
+    "application/vnd.apache.parquet", "application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file"
+)
 def send_bytes(context: schemathesis.SerializationContext, value: Any) -> bytes:
-    """Generated values as they are: what is not Parquet must be refused, not break the reader."""
+    """Generated values as they are: what is not Parquet or Arrow must be refused, not break the reader."""
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
