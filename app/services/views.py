@@ -53,6 +53,7 @@ class DatasetView:
     name: str
     columns: dict[str, Any]
     n: int | None
+    strata: list[dict[str, Any]] | None
     budget: BudgetView
     privacy_unit: dict[str, Any] | None
     source: dict[str, Any]
@@ -115,6 +116,8 @@ class ReleaseView:
     check: dict[str, Any] | None = None
     title: str | None = None
     description: str | None = None
+    by: list[str] | None = None
+    groups: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

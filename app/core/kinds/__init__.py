@@ -1,7 +1,6 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
 from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
+from app.core.kinds.groups import StratifiedModel, group_columns, grouped_model, split_columns, stratified_kind
 from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
@@ -24,7 +24,17 @@ from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-ESTIMANDS = estimands_of(KINDS)
+BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
+"""Every kind again, by public strata."""
+_EVERY = (*KINDS, *BY_STRATA.values())
+_ASKABLE: dict[str | None, Askable] = {
+    None: askable_of(None, _EVERY),
+    **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
+}
+GROUPS = "groups"
+"""Where a stored model has its groups."""
+
+ESTIMANDS = estimands_of(_EVERY)
 describe_questions(ESTIMANDS)
 
 
@@ -44,13 +54,22 @@ def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
-    """Of any kind. Raises InvalidModel."""
-    family, read = read_one_of("family", model_specs(), spec, "model", InvalidModel)
+    """Of any kind; by groups where `groups` is among what is stored of it. Raises InvalidModel."""
+    described, groups = split_groups(spec)
+    family, read = read_one_of("family", model_specs(), described, "model", InvalidModel)
     with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
         model = kind_with(family).families[family].build(read, columns)
+        if groups is not None:
+            model = grouped_model(model, kind_with(family), groups, columns)
         _refuse_parameters(model)
     _refuse_missing(model, columns)
     return model
+
+
+def split_groups(spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """(a model as a caller describes it, its groups), from how it is stored."""
+    described = dict(spec)
+    return described, described.pop(GROUPS, None)
 
 
 def _refuse_parameters(model: ReleaseModel) -> None:
@@ -79,6 +98,9 @@ def _refuse_missing(model: ReleaseModel, columns: Mapping[str, Column]) -> None:
 
 
 def kind_of(model: ReleaseModel) -> Kind:
+    """The one place that tells models by groups from others."""
+    if isinstance(model, StratifiedModel):
+        return BY_STRATA[kind_of(model.inner).name]
     return kind_with(model.family)
 
 
@@ -115,12 +137,7 @@ def compile_question(
     body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
     """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    return question.compile_question(body, parameters, model, _askable(None if model is None else model.family))
-
-
-@lru_cache(maxsize=64)
-def _askable(family: str | None) -> Askable:
-    return askable_of(None if family is None else kind_with(family), KINDS)
+    return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else kind_of(model).name])
 
 
 QuestionSpec = question.QuestionSpec
@@ -129,16 +146,19 @@ QuestionSpec = question.QuestionSpec
 __all__ = [
     "CURRENT_LAW",
     "ESTIMANDS",
+    "GROUPS",
     "KINDS",
     "FitCheck",
     "Kind",
     "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
+    "StratifiedModel",
     "check_of",
     "compile_question",
     "drawn_by",
     "drawn_once",
+    "group_columns",
     "kind_of",
     "kind_with",
     "mechanism_specs",
@@ -147,4 +167,6 @@ __all__ = [
     "parse_mechanism",
     "parse_model",
     "refuse_wide_budget",
+    "split_columns",
+    "split_groups",
 ]

@@ -9,6 +9,7 @@ from app.errors import InvalidInput
 from app.ledger.account import open_account
 from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
+from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import dataset_view
 from app.services.principals import Steward
 from app.services.runtime import idempotency
@@ -29,17 +30,18 @@ async def create_dataset(
 ) -> DatasetView:
     """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken; for a file source also what its rows raise."""
     dataset = _parse(runtime, steward, spec)
-    people = dataset.n
+    people, strata = dataset.n, None
     if dataset.source["kind"] != "upload":
         source = dataset_source(runtime, dataset)
-        people = (await asyncio.to_thread(source.validate, dataset.n)).people
+        report = await asyncio.to_thread(source.validate, dataset.n)
+        people, strata = report.people, strata_json(report.strata)
     slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         await insert_dataset(connection, dataset)
         if dataset.source["kind"] != "upload" and people is not None:
-            await set_data(connection, dataset.id, n=people, upload_name=None)
+            await set_data(connection, dataset.id, n=people, upload_name=None, strata=strata)
             await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)

@@ -11,7 +11,7 @@ from app.core.kinds.belief import Belief
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement
 from app.core.kinds.one_parameter.beliefs.stratified import stratified_points
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw, row_law
-from app.core.kinds.one_parameter.beliefs.sum_slices import Slice, log_evidence, sum_slices
+from app.core.kinds.one_parameter.beliefs.sum_slices import Slices, log_evidence, sum_slices
 from app.core.parameters import Parameter
 from app.errors import CalibratedUnavailable, NumericalFailure
 
@@ -38,7 +38,11 @@ def calibrated_belief(
     """Raises CalibratedUnavailable."""
     law = row_law(model)
     law.check(people)
-    slices = sum_slices(law, measurement, people, unit_rows)
+    return belief_of(law, sum_slices(law, measurement, (people, people * unit_rows)), seed)
+
+
+def belief_of(law: RowLaw, slices: Slices, seed: bytes) -> Belief:
+    """Raises CalibratedUnavailable."""
     if max(each.gap for each in slices) > GAP_MAX:
         raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
     edges, masses = calibrated_table(law, slices)
@@ -46,7 +50,7 @@ def calibrated_belief(
     return Belief((law.prior.parameter,), law.prior.points(phi)[:, None])
 
 
-def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:
+def calibrated_table(law: RowLaw, slices: Slices) -> tuple[Array, Array]:
     """(edges in φ, the mass between each two)."""
     reach = [each.phi_ends(law) for each in slices]
     first, last = min(low for low, _ in reach), max(high for _, high in reach)
@@ -60,7 +64,7 @@ def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:
     return edges, np.exp(log_mass - log_mass.max())
 
 
-def _table(law: RowLaw, slices: list[Slice], first: float, last: float, cells: int) -> tuple[Array, Array]:
+def _table(law: RowLaw, slices: Slices, first: float, last: float, cells: int) -> tuple[Array, Array]:
     edges = np.linspace(first, last, cells + 1)
     phi = (edges[:-1] + edges[1:]) / 2
     log_mass = _log_prior_masses(law, edges, phi) + log_evidence(law, slices, phi)
