@@ -30,7 +30,9 @@ NO_PURE = (
 REPLACE_ONE = "the same n people, one person's data replaced; presence and n are public"
 
 
-SAME_PUBLIC = "the same n people with the same public columns, the rest of one person's data replaced; presence, n and {} are public"
+SAME_PUBLIC = (
+    "the same n people with the same public columns, one person's other data replaced; presence, n and {} are public"
+)
 
 
 def neighbours_of(columns: Mapping[str, Column]) -> str:

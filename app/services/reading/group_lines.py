@@ -32,9 +32,9 @@ def public_line(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
 
 def groups_line(model: ReleaseModel, by: Sequence[str], columns: Mapping[str, Column]) -> list[dict[str, Any]]:
     """None for a release without groups."""
-    groups = kind_of(model).groups(model)
-    if not groups:
+    if not by:
         return []
+    groups = kind_of(model).groups(model)
     private = [name for name in by if not columns[name].public]
     told = []
     if len(private) < len(by):
@@ -42,7 +42,7 @@ def groups_line(model: ReleaseModel, by: Sequence[str], columns: Mapping[str, Co
         told.append(_STRATA.format(sizes=_EMPTY.format(empty=empty, count=len(groups)) if empty else "").strip())
     if private:
         told.append(_PRIVATE.format(columns=", ".join(map(repr, private))))
-    value = {"by": [*by], "groups": len(groups)}
+    value = {"by": [*by], "groups": len(groups) or None}
     return [_line("groups", value, "levels were declared before the data were seen", " ".join(told))]
 
 

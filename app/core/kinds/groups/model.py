@@ -74,4 +74,4 @@ class StratifiedModel:
     def ordered(self, group: Group) -> Group:
         """As `by` names the columns."""
         levels = dict(group)
-        return tuple((name, levels[name]) for name in self.order) if self.order else group
+        return tuple((name, levels[name]) for name in self.order if name in levels) if self.order else group

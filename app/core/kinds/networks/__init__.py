@@ -2,6 +2,7 @@
 
 from app.core.kinds.kind import Kind
 from app.core.kinds.networks import plan
+from app.core.kinds.networks.by_groups import network_by_groups
 from app.core.kinds.networks.card import CARD
 from app.core.kinds.networks.estimands import NETWORK_ESTIMANDS
 from app.core.kinds.networks.mechanisms import NETWORK_MECHANISMS
@@ -25,4 +26,5 @@ NETWORKS = Kind(
     estimands=NETWORK_ESTIMANDS,
     card=CARD,
     nobody=NobodysTables(),
+    private=network_by_groups,
 )

@@ -9,6 +9,7 @@ from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.fit.verdict import CHECK
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
 from app.core.kinds.one_parameter.nobody import NobodysColumn
+from app.core.kinds.one_parameter.private.model import measured_groups
 
 ONE_PARAMETER = Kind(
     name="one_parameter",
@@ -19,4 +20,5 @@ ONE_PARAMETER = Kind(
     card=CARD,
     check=CHECK,
     nobody=NobodysColumn(),
+    private=measured_groups,
 )

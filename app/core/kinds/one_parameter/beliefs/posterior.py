@@ -41,26 +41,31 @@ def calibrated_belief(
     return belief_of(law, sum_slices(law, measurement, (people, people * unit_rows)), seed)
 
 
-def belief_of(law: RowLaw, slices: Slices, seed: bytes) -> Belief:
+def belief_of(law: RowLaw, slices: Slices, seed: bytes, cells: int = CELLS) -> Belief:
     """Raises CalibratedUnavailable."""
     if max(each.gap for each in slices) > GAP_MAX:
         raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
-    edges, masses = calibrated_table(law, slices)
+    edges, masses = calibrated_table(law, slices, cells=cells)
     phi = stratified_points(edges, masses, seed)
     return Belief((law.prior.parameter,), law.prior.points(phi)[:, None])
 
 
-def calibrated_table(law: RowLaw, slices: Slices) -> tuple[Array, Array]:
-    """(edges in φ, the mass between each two)."""
+def calibrated_table(
+    law: RowLaw, slices: Slices, within: tuple[float, float] | None = None, cells: int = CELLS
+) -> tuple[Array, Array]:
+    """(edges in φ, the mass between each two), of what lies `within` a range of φ."""
     reach = [each.phi_ends(law) for each in slices]
     first, last = min(low for low, _ in reach), max(high for _, high in reach)
+    if within is not None:
+        first, last = max(first, within[0]), min(last, within[1])
+        first, last = (first, last) if first < last else within
     for _ in range(_TURNS):
         edges, log_mass = _table(law, slices, first, last, _CELLS_FEW)
         kept = np.flatnonzero(log_mass >= log_mass.max() - _CUT)
         first, last = float(edges[max(kept[0] - 1, 0)]), float(edges[min(kept[-1] + 2, _CELLS_FEW)])
         if kept[-1] - kept[0] >= _CELLS_FEW // 6:
             break
-    edges, log_mass = _table(law, slices, first, last, CELLS)
+    edges, log_mass = _table(law, slices, first, last, cells)
     return edges, np.exp(log_mass - log_mass.max())
 
 
