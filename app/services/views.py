@@ -67,13 +67,14 @@ class DatasetView:
 
 @dataclass(frozen=True, slots=True)
 class PublicDatasetView:
-    """What anyone with a right on a dataset sees of it: nothing that a row decides but the public number of people."""
+    """What anyone with a right on a dataset sees of it: nothing that a row decides but public numbers of people."""
 
     id: str
     name: str
     description: str | None
     columns: dict[str, Any]
     n: int | None
+    strata: list[dict[str, Any]] | None
     privacy_unit: dict[str, Any] | None
     archived_us: int | None
     created_us: int

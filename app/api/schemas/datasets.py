@@ -145,6 +145,7 @@ class PublicDataset(Answer):
     description: str | None
     columns: Columns
     n: Count | None = Field(description="The public number of people; null until it is declared or uploaded.")
+    strata: list[StratumSize] | None = Field(description="People by public columns; null where there are none.")
     privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
     archived_at: Time | None = Field(validation_alias="archived_us")
     created_at: Time = Field(validation_alias="created_us")

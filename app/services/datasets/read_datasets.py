@@ -48,6 +48,7 @@ def public_view(dataset: Dataset) -> PublicDatasetView:
         description=dataset.description,
         columns=dict(dataset.columns),
         n=dataset.n,
+        strata=public_strata(dataset.strata),
         privacy_unit=None if dataset.unit is None else dict(dataset.unit),
         archived_us=dataset.archived_us,
         created_us=dataset.created_us,
