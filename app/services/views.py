@@ -118,6 +118,7 @@ class ReleaseView:
     title: str | None = None
     description: str | None = None
     by: list[str] | None = None
+    where: str | None = None
     groups: list[dict[str, Any]] | None = None
 
 

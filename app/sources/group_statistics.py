@@ -1,7 +1,7 @@
 """Any statistic once a group: one statement, one pass over the rows, whatever the number of groups.
 
 The place of a row's group is one more cell of it, and one more key of the statement. A group without rows is not among what
-is found: it has the statistic of no rows.
+is found: it has the statistic of no rows. Rows that are in no group, because a condition does not hold, are read like the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,9 @@ from app.core.statistics.groups import ExactGroups, GroupedRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.keyed_rows import Keys, level_place
+from app.sources.row_sql import filter_sql
+
+NO_GROUP = -1
 
 
 class OncePerGroup:
@@ -35,7 +38,12 @@ class OncePerGroup:
         for each in request.by:
             level = level_place(columns[each.name], rules[each.name], each.levels)
             place = f"({place} * {len(each.levels)} + {level}::INTEGER)"
-        return [*self._find(request.of).cells(request.of, columns, rules), f"{place}::INTEGER"]
+        held = [f"{rules[name].value} IS NOT NULL" for name in request.present]
+        if request.where is not None:
+            held.append(filter_sql(request.where, rules))
+        if held:
+            place = f"CASE WHEN {' AND '.join(held)} THEN {place} ELSE {NO_GROUP} END"
+        return [*self._find(request.of).cells(request.of, columns, rules), f"({place})::INTEGER"]
 
     def width(self, request: GroupedRequest) -> int:
         return int(self._find(request.of).width(request.of)) + 1

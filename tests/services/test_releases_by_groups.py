@@ -8,7 +8,7 @@ import pytest
 
 from app.core.kinds import parse_mechanism, parse_model
 from app.core.schema import parse_columns
-from app.errors import InvalidModel, InvalidQuery
+from app.errors import InvalidExpression, InvalidMechanism, InvalidModel, InvalidQuery
 from app.services.datasets.read_datasets import read_dataset
 from app.services.ledger.recost_ledger import recost_ledger
 from app.services.plans.plan_release import plan_release
@@ -17,7 +17,9 @@ from app.services.reading.read_card import read_card
 from app.services.reading.read_density import read_density
 from app.services.reading.read_summary import read_summary
 from app.services.releases.read_releases import read_release
+from app.services.runtime.runtime import Runtime
 from tests.conftest import POSTGRES_DEEP
+from tests.deep import deep
 from tests.services.world import MODEL, World
 
 COLUMNS: dict[str, Any] = {
@@ -60,7 +62,7 @@ def theta(arm: str) -> dict[str, Any]:
 @POSTGRES_DEEP
 async def test_a_release_by_strata_is_charged_as_the_dearest_and_answers_about_each_and_between_them(world: World):
     dataset = await trial_dataset(world)
-    seen = await read_dataset(world.runtime, steward=world.steward, dataset_id=dataset)
+    seen = await read_dataset(world.runtime, principal=world.steward, dataset_id=dataset)
     assert seen.strata == [{"group": {"arm": "drug"}, "n": DRUG}, {"group": {"arm": "placebo"}, "n": PLACEBO}]
     release = await world.published(dataset, **BY_ARM)
     view = await read_release(world.runtime, principal=world.steward, release_id=release)
@@ -127,7 +129,7 @@ KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @POSTGRES_DEEP
-@pytest.mark.parametrize(("model", "mechanism"), KINDS, ids=["exponential", "network"])
+@pytest.mark.parametrize(("model", "mechanism"), [KINDS[0], deep(*KINDS[1])], ids=["exponential", "network"])
 async def test_strata_of_other_kinds_are_the_kind_again_on_fewer_people(
     world: World, model: dict[str, Any], mechanism: dict[str, Any]
 ):
@@ -166,3 +168,99 @@ async def test_a_plan_by_strata_costs_what_the_release_does(world: World):
     assert (plan["by"], plan["model"]) == (view.by, view.model)
     auto = await world.request(dataset, **BY_ARM | {"mechanism": {"kind": "auto", "epsilon": 1.0}})
     assert auto.cost.epsilon <= 1.0
+
+
+@POSTGRES_DEEP
+async def test_a_filter_chooses_strata_by_its_public_part_and_measures_the_private_one(world: World):
+    dataset = await trial_dataset(world)
+    noise = {"kind": "gaussian", "samples": 200, "epsilon": 4.0, "delta": 1e-7}
+    public = await world.request(dataset, model=MODEL, where="arm == 'drug'")
+    assert (public.where, public.n, public.groups) == ("arm == 'drug'", 400, [{"group": {}, "n": DRUG}])
+    alone = parse_model(MODEL, parse_columns({"cured": {"type": "binary"}}))
+    assert public.cost.epsilon == pytest.approx(
+        parse_mechanism({"kind": "baps", "samples": 20}, alone).cost(alone, DRUG, 1).total.epsilon(1e-6)
+    )
+    both = await world.request(dataset, model=MODEL, where="(old) and arm=='placebo'", mechanism=noise)
+    assert (both.where, both.groups) == ("old and arm == 'placebo'", [{"group": {}, "n": None}])
+    private = await world.request(dataset, model=MODEL, where="days < 50", by=["old"], mechanism=noise)
+    assert [each["n"] for each in private.groups or []] == [None, None]
+    await world.work()
+    assert (await asked(world, public.id, {"kind": "parameter", "name": "theta"}))["response"] > 0.6
+    assert (await asked(world, both.id, {"kind": "parameter", "name": "theta"}, view="calibrated"))["response"] < 0.45
+    name = {"kind": "parameter", "name": "theta[old=true]"}
+    assert (await asked(world, private.id, name, view="calibrated"))[
+        "response"
+    ] > 0.6  # all of them in the arm with the drug
+    card = await read_card(world.runtime, principal=world.steward, release_id=private.id)
+    told = next(line["text"] for line in card["lines"] if line["name"] == "groups")
+    assert "days < 50" in told
+    assert "private" in told
+    recoster, _ = await recost_ledger(world.runtime)
+    assert recoster.counts["exact"] == 3
+    for where in ("cured", "days >", "cured and arm == 'drug'"):
+        with pytest.raises((InvalidModel, InvalidExpression)):
+            await world.request(dataset, model=MODEL, where=where)
+
+
+@POSTGRES_DEEP
+async def test_sizes_of_private_groups_and_filters_show_nowhere(world: World):
+    """Two datasets that differ in who is old: all that is public of them and of their releases is the same."""
+    seen = []
+    for name, old in (("few", 3), ("many", 397)):
+        lines = ["cured,arm,old,days"] + [f"{i % 2},drug,{int(i < old)},{i % 50}" for i in range(400)]
+        data = ("\n".join(lines) + "\n").encode()
+        dataset = await world.dataset(name, columns=COLUMNS, data=data, budget=BUDGET)
+        noise = {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}
+        public = []
+        for asked_for in ({"by": ["old"]}, {"where": "old"}, {"by": ["arm", "old"]}):
+            release = await world.published(dataset, model=MODEL, mechanism=noise, **asked_for)
+            stored = await world.release(release)
+            view = await read_release(world.runtime, principal=world.steward, release_id=release)
+            card = await read_card(world.runtime, principal=world.steward, release_id=release)
+            lines_told = [line for line in card["lines"] if line["name"] != "budget"]
+            events = [entry.event for entry in await world.entries(dataset) if entry.release == release]
+            public.append(
+                (
+                    [view.model, view.by, view.where, view.groups, view.parameters, view.cost, view.n],
+                    [lines_told, events, stored.duration_us, stored.cost],
+                )
+            )
+        described = await read_dataset(world.runtime, principal=world.steward, dataset_id=dataset)
+        seen.append((public, described.n, described.strata, described.columns))
+    assert seen[0] == seen[1]
+
+
+@POSTGRES_DEEP
+async def test_a_prefix_of_a_release_by_groups_is_the_first_samples_of_every_group(
+    world: World, second_runtime: Runtime
+):
+    dataset = await trial_dataset(world)
+    release = await world.published(dataset, **BY_ARM)
+    ada = await world.buyer(dataset, release, 5)
+    samples = np.frombuffer(await world.samples(release) or b"").reshape(20, 3)
+    for place, arm in enumerate(("drug", "placebo", "none")):
+        found = await asked(world, release, theta(arm), reader=ada.reader)
+        assert found["samples"] == 5
+        assert found["response"] == pytest.approx(samples[:5, place].mean())
+    one_by_one = {"kind": "group", "group": {"arm": "placebo"}, "estimand": {"kind": "parameter", "name": "theta"}}
+    body = json.dumps({"estimand": one_by_one, "utility": {"kind": "squared"}, "view": "calibrated"}).encode()
+    told = [
+        await answer_query(runtime, reader=ada.reader, release_id=release, body=body)
+        for runtime in (world.runtime, second_runtime)
+    ]
+    assert told[0] == told[1]
+
+
+@POSTGRES_DEEP
+async def test_a_column_with_gaps_is_modelled_on_the_rows_that_have_a_value(world: World):
+    gaps = COLUMNS | {"cured": {"type": "binary", "missing": "group"}}
+    lines = ["cured,arm,old,days"] + [f"{'' if i % 3 == 0 else int(i % 3 == 1)},drug,0,1" for i in range(900)]
+    dataset = await world.dataset(columns=gaps, data=("\n".join(lines) + "\n").encode(), budget=BUDGET)
+    noise = {"kind": "gaussian", "samples": 50, "epsilon": 4.0, "delta": 1e-7}
+    release = await world.published(dataset, model=MODEL, mechanism=noise)
+    found = await asked(world, release, {"kind": "parameter", "name": "theta"}, view="calibrated")
+    assert found["response"] == pytest.approx(0.5, abs=0.1)
+    card = await read_card(world.runtime, principal=world.steward, release_id=release)
+    assert "without a value in 'cured'" in next(line["text"] for line in card["lines"] if line["name"] == "groups")
+    with pytest.raises(InvalidMechanism):
+        await world.request(dataset, model=MODEL)

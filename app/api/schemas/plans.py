@@ -11,7 +11,7 @@ from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, 
 from app.api.schemas.plan_accuracy import HALF_WIDTH, PlannedRelease, PlanPrecision, PlanTargetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, ParameterRange
 from app.core.kinds.fit_check import CheckSpec
-from app.core.kinds.groups.parsing import GROUPS_MAX, By
+from app.core.kinds.groups.parsing import GROUPS_MAX, By, Where
 from app.core.schema import ROWS_PER_PERSON_MAX, ColumnName, Columns
 from app.core.specs import Spec
 
@@ -28,6 +28,7 @@ _ACCURACY: JsonDict = {
 PLAN: JsonDict = {
     "model": MODEL,
     "by": None,
+    "where": None,
     "mechanism": MECHANISM,
     "n": 1000,
     "privacy_unit_rows": 1,
@@ -102,6 +103,7 @@ class PlanBody(Spec):
         default=None, description="The public schema as in a dataset; a plan for `bernoulli` needs none."
     )
     by: By | None = Field(default=None, description="Columns to group by, as in a release; null: no groups.")
+    where: Where | None = Field(default=None, description="A condition on rows, as in a release; null: all rows.")
     strata: list[PlannedStratum] | None = Field(
         default=None,
         max_length=GROUPS_MAX,
@@ -245,6 +247,7 @@ class Plan(Answer):
 
     model: Model
     by: list[str] | None = Field(default=None, description="The columns it would be grouped by; null: no groups.")
+    where: str | None = Field(default=None, description="The condition on rows; null: all rows.")
     mechanism: Mechanism = Field(description="With what was found: ready to be sent in a release.")
     n: Count
     privacy_unit_rows: Count

@@ -11,7 +11,7 @@ from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mec
 from app.api.schemas.shapes import Answer, Count, Description, Name, PageOf, ParameterRange, Time
 from app.core.decisions import View
 from app.core.kinds.fit_check import CheckSpec
-from app.core.kinds.groups.parsing import By
+from app.core.kinds.groups.parsing import By, Where
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.specs import Spec
 
@@ -21,6 +21,7 @@ RELEASE: JsonDict = {
     "status": "published",
     "model": MODEL,
     "by": None,
+    "where": None,
     "groups": None,
     "mechanism": MECHANISM,
     "parameters": [{"name": "theta", "lower": 0.05, "upper": 0.95}],
@@ -53,6 +54,12 @@ class ReleaseBody(Spec):
         description="Columns to group by: one posterior for every combination of their declared levels. Public columns give "
         "strata of disjoint people, charged as the dearest; null: no groups.",
     )
+    where: Where | None = Field(
+        default=None,
+        description="A condition on rows, such as age >= 65: of public columns it chooses people, of others it makes one "
+        "measured group; null: all rows. It never changes n.",
+        examples=["age >= 65 and region == 'north'"],
+    )
     mechanism: MechanismBody = Field(description="How samples are drawn.")
     check: CheckSpec | None = Field(
         default=None,
@@ -78,6 +85,7 @@ class Release(Answer):
     status: Literal["pending", "published", "withdrawn"]
     model: Model
     by: list[str] | None = Field(default=None, description="The columns it is grouped by; null: no groups.")
+    where: str | None = Field(default=None, description="The condition on rows; null: all rows.")
     groups: list[GroupSize] | None = Field(
         default=None, description="Every group, in the order of `parameters`; null: no groups."
     )

@@ -10,7 +10,14 @@ from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
 from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
-from app.core.kinds.groups import StratifiedModel, group_columns, grouped_model, split_columns, stratified_kind
+from app.core.kinds.groups import (
+    StratifiedModel,
+    group_columns,
+    grouped_model,
+    read_where,
+    split_columns,
+    stratified_kind,
+)
 from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
@@ -64,10 +71,9 @@ def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Relea
     family, read = read_one_of("family", model_specs(), described, "model", InvalidModel)
     with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
         model = kind_with(family).families[family].build(read, columns)
-        if groups is not None:
-            model = grouped_model(model, kind_with(family), groups, columns)
+        if groups is not None or _has_gaps(model, columns):
+            model = grouped_model(model, kind_with(family), groups or {"by": []}, columns)
         _refuse_parameters(model)
-    _refuse_missing(model, columns)
     return model
 
 
@@ -93,13 +99,9 @@ def _refuse_parameters(model: ReleaseModel) -> None:
         seen.add(parameter.name)
 
 
-def _refuse_missing(model: ReleaseModel, columns: Mapping[str, Column]) -> None:
-    """A statistic is of every row. One of rows that have a value asks for a filter, which no model has by itself."""
-    for name in model.statistic.columns:
-        if columns[name].missing == "group":
-            raise InvalidModel(
-                "model", f'columns whose missing cells have a declared value; {name!r} is declared "missing": "group"'
-            )
+def _has_gaps(model: ReleaseModel, columns: Mapping[str, Column]) -> bool:
+    """Whether cells of its columns may have no value: then it is of the rows that have one, a private group."""
+    return any(columns[name].missing == "group" for name in model.statistic.columns)
 
 
 def kind_of(model: ReleaseModel) -> Kind:
@@ -173,6 +175,7 @@ __all__ = [
     "parse_check",
     "parse_mechanism",
     "parse_model",
+    "read_where",
     "refuse_wide_budget",
     "split_columns",
     "split_groups",

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from app.core.parameters import Group
-from app.core.schema import Column
+from app.core.schema import Column, RowExpression
 from app.core.statistics.sums import RowRequest
 
 INTEGER_LEVELS_MAX = 64
@@ -28,14 +28,21 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True)
 class GroupedRequest(RowRequest["ExactGroups"]):
-    """`of`, once a group: groups in the order of their levels, last column fastest. Without columns there is one group."""
+    """`of`, once a group: groups in the order of their levels, last column fastest. Without columns there is one group.
+
+    Rows that do not meet `where`, or have no value in one of the columns `present`, are in no group.
+    """
 
     of: RowRequest[Any]
     by: tuple[GroupColumn, ...]
+    where: RowExpression | None = None
+    present: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*self.of.columns, *(column.name for column in self.by))
+        asked = () if self.where is None else self.where.columns
+        names = (*self.of.columns, *(column.name for column in self.by), *asked, *self.present)
+        return tuple(dict.fromkeys(names))
 
     @property
     def size(self) -> int:
@@ -43,8 +50,9 @@ class GroupedRequest(RowRequest["ExactGroups"]):
 
     @property
     def operations(self) -> int:
-        """A level for every column, and the place of the group."""
-        return self.of.operations + 2 * len(self.by) + 1
+        """A level for every column, the place of the group, and what the condition computes."""
+        asked = 0 if self.where is None else len(self.where.tree)
+        return self.of.operations + 2 * len(self.by) + 1 + asked + len(self.present)
 
     def of_no_rows(self) -> "ExactGroups":
         return ExactGroups(tuple(self.of.of_no_rows() for _ in range(self.size)))

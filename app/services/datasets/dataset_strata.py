@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.core.schema import Column, RowExpression
 from app.core.statistics.groups import GroupColumn, group_count
 from app.sources.strata_counts import Strata
 
@@ -20,18 +21,34 @@ def strata_json(strata: Strata | None) -> dict[str, Any] | None:
     }
 
 
-def people_by(stored: Mapping[str, Any] | None, by: Sequence[GroupColumn]) -> list[int]:
-    """In every stratum of these columns, the last fastest."""
+def people_by(
+    stored: Mapping[str, Any] | None,
+    by: Sequence[GroupColumn],
+    where: RowExpression | None,
+    columns: Mapping[str, Column],
+) -> list[int]:
+    """In every stratum of these columns, the last fastest; of those who meet a condition on public columns."""
     people = [0] * group_count(tuple(by))
     if stored is None:
         return people
     axes = [stored["columns"].index(column.name) for column in by]
     for levels, count in stored["people"]:
+        if where is not None and not where.value(_cells(stored["columns"], levels, columns)):
+            continue
         place = 0
         for axis, column in zip(axes, by, strict=True):
             place = place * len(column.levels) + column.levels.index(levels[axis])
         people[place] += count
     return people
+
+
+def _cells(names: Sequence[str], levels: Sequence[str], columns: Mapping[str, Column]) -> dict[str, Any]:
+    """A row with these levels, as conditions see it."""
+    found: dict[str, Any] = {}
+    for name, level in zip(names, levels, strict=True):
+        kind = columns[name].type
+        found[name] = level == "true" if kind == "binary" else float(level) if kind == "integer" else level
+    return found
 
 
 def public_strata(stored: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:

@@ -87,8 +87,7 @@ def build_card(
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
     _, groups = split_groups(release.model)
-    by = [] if groups is None else groups["by"]
-    about_groups = [*groups_line(model, by, columns), *public_line(columns)]
+    about_groups = [*groups_line(model, groups or {}, columns), *public_line(columns)]
     about = [*checked, *about_groups, *about_answers, moment_line(dataset)]
     lines = [*changed, *(line(facts) for line in LINES), *about]
     card = {

@@ -147,3 +147,22 @@ def test_groups_of_a_stored_model_read_back_as_they_were():
             model = parse_model(described | {"groups": groups}, COLUMNS)
             assert parse_model(model.as_json(), COLUMNS) == model
             assert model.as_json()["groups"]["by"] == groups["by"]
+
+
+@pytest.mark.parametrize("unit_rows", [1, 2, pytest.param(3, marks=pytest.mark.deep)])
+def test_no_person_moves_a_filtered_group_by_more_than_is_charged(unit_rows: int):
+    """A person may have no row in it before, after, or both; the number of rows is measured √3 times as exactly for free."""
+    model = parse_model({"family": "poisson", "column": "visits", "groups": {"by": [], "where": "old"}}, COLUMNS)
+    assert isinstance(model, MeasuredGroups)
+    mechanism = parse_mechanism({"kind": "gaussian", "samples": 1, "epsilon": 1.0, "delta": 1e-6}, model)
+    charged = mechanism.cost(model, 6, unit_rows).once.gaussian_rho
+    scales, _ = mechanism.scales(model, unit_rows)
+    people = rows_of_a_person(model.inner.statistic.steps + 1, unit_rows, least=0)
+    values = np.array([measured_of(model, mechanism, unit_rows, person) for person in people], dtype=float) / scales
+    gaps = values[:, None, :] - values[None, :, :]
+    worst = float((gaps**2).sum(axis=2).max()) / 2
+    assert worst <= charged * (1 + 1e-12)
+    assert worst == pytest.approx(charged, rel=1e-9)
+    moved_in = int(np.flatnonzero(np.array(people).sum(axis=1) == 0)[0])
+    full = [place for place, person in enumerate(people) if person[-1] == unit_rows]
+    assert (gaps[moved_in, full] ** 2).sum() / 2 == pytest.approx(charged, rel=1e-9)

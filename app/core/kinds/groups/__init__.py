@@ -12,7 +12,7 @@ from app.core.kinds.belief import Belief
 from app.core.kinds.groups.estimand import in_group_estimand
 from app.core.kinds.groups.mechanism import Stratified, stratified
 from app.core.kinds.groups.model import StratifiedModel
-from app.core.kinds.groups.parsing import group_columns, grouped_model, split_columns
+from app.core.kinds.groups.parsing import group_columns, grouped_model, read_where, split_columns
 from app.core.kinds.groups.planner import StratifiedPlanner
 from app.core.kinds.kind import CardWords, Kind, Nobody
 from app.core.kinds.protocols import MechanismKind, ReleaseMechanism
@@ -68,4 +68,4 @@ class _Refused:
         raise InvalidModel("by", "strata with people in them")
 
 
-__all__ = ["StratifiedModel", "group_columns", "grouped_model", "split_columns", "stratified_kind"]
+__all__ = ["StratifiedModel", "group_columns", "grouped_model", "read_where", "split_columns", "stratified_kind"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.core.kinds.protocols import ReleaseModel
 from app.core.parameters import Group, Parameter, in_group
+from app.core.schema import RowExpression
 from app.core.statistics.groups import GroupColumn, GroupedRequest, groups_of
 
 
@@ -34,6 +35,10 @@ class StratifiedModel:
     by: tuple[GroupColumn, ...]
     people: tuple[int, ...]
     order: tuple[str, ...] = ()
+    where: RowExpression | None = None
+    """A condition on public columns: who does not meet it is in no stratum."""
+    asked: str | None = None
+    """The whole condition as it was asked for, a private part of it too."""
 
     @property
     def family(self) -> str:
@@ -41,7 +46,7 @@ class StratifiedModel:
 
     @property
     def statistic(self) -> GroupedRequest:
-        return GroupedRequest(self.inner.statistic, self.by)
+        return GroupedRequest(self.inner.statistic, self.by, self.where)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -69,7 +74,8 @@ class StratifiedModel:
         described = self.inner.as_json()
         inside = described.get("groups", {})
         by = [*self.order] if self.order else [column.name for column in self.by]
-        return described | {"groups": inside | {"by": by, "strata": list(self.people)}}
+        asked = {} if self.asked is None else {"where": self.asked}
+        return described | {"groups": inside | {"by": by, "strata": list(self.people)} | asked}
 
     def ordered(self, group: Group) -> Group:
         """As `by` names the columns."""

@@ -17,6 +17,8 @@ def network_by_groups(model: NetworkModel, groups: PrivateGroups) -> NetworkMode
     """Of one that is by these columns already, as it is stored, itself. Raises InvalidModel."""
     if model.family != "network":
         raise InvalidModel("by", f"public columns, for {model.family}; a network can be by others too")
+    if groups.where is not None or groups.present:
+        raise InvalidModel("where", "conditions on public columns, for networks; a derived column can be a node")
     names, nodes = groups.columns, {node.name: node for node in model.network.nodes}
     if _is_by(nodes, names):
         return replace(model, grouped_by=names)

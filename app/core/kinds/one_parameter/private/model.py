@@ -28,7 +28,7 @@ class MeasuredGroups:
 
     @property
     def statistic(self) -> GroupedRequest:
-        return GroupedRequest(self.inner.statistic, self.groups.by)
+        return self.groups.request(self.inner.statistic)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
