@@ -26,7 +26,7 @@ class LatticeSum:
         return 1
 
     def totals(self, request: StatisticRequest, table: str, keys: Keys = ()) -> str:
-        return aggregated(["coalesce(sum(v0::HUGEINT), 0)", "count(*)"], table, keys)
+        return aggregated(["coalesce(sum(v0), 0)", "count(*)"], table, keys)
 
     def exact(self, request: StatisticRequest, found: Sequence[tuple[Any, ...]]) -> ExactStatistic:
         total, rows = found[0]

@@ -151,5 +151,10 @@ class DrawRows(Answer):
     samples: Count
     points: Count | None = Field(description=POINTS)
     parameters: list[str]
+    groups: list[dict[str, str]] | None = Field(
+        default=None,
+        exclude_if=lambda groups: groups is None,
+        description="Of a release by groups: whose each parameter is.",
+    )
     values: list[list[float]]
     receipt: Receipt

@@ -47,7 +47,7 @@ from app.core.statistics.groups import ExactGroups
 from app.errors import CalibratedUnavailable
 
 RandomBytes = Callable[[int], bytes]
-GROUP_S = 0.4
+GROUP_S = 0.2
 PROBES = 512
 NOISE_S = 500e-6
 
