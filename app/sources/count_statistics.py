@@ -15,7 +15,7 @@ from app.core.schema import Column
 from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
-from app.sources.keyed_rows import BINARY, Keys, aggregated, level_place
+from app.sources.grouping.keyed_rows import BINARY, Keys, aggregated, level_place
 
 
 class LevelCounts:

@@ -11,7 +11,7 @@ import numpy as np
 from app.core.schema import Column
 from app.core.statistics.histograms import ExactHistogram, HistogramRequest
 from app.sources.cell_rules import CellRule
-from app.sources.keyed_rows import Keys, aggregated
+from app.sources.grouping.keyed_rows import Keys, aggregated
 from app.sources.sum_statistics import LatticeSum
 
 

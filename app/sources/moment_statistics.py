@@ -18,7 +18,7 @@ from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import double, literal
-from app.sources.keyed_rows import Keys, aggregated
+from app.sources.grouping.keyed_rows import Keys, aggregated
 
 _INT64 = 2**63 - 1
 

@@ -25,10 +25,10 @@ from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
 from app.sources.engine import Connection, EngineError, Limits, open_engine
 from app.sources.formats import Format
-from app.sources.group_statistics import OncePerGroup
+from app.sources.grouping.group_statistics import OncePerGroup
+from app.sources.grouping.keyed_rows import Keys
 from app.sources.histogram_statistics import BinCounts
 from app.sources.kept_rows import kept_scan
-from app.sources.keyed_rows import Keys
 from app.sources.moment_statistics import ProductMoments
 from app.sources.row_choice import counted_rows
 from app.sources.scans import Scan, open_scan

@@ -8,7 +8,7 @@ from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import double
-from app.sources.keyed_rows import Keys, aggregated
+from app.sources.grouping.keyed_rows import Keys, aggregated
 
 
 class LatticeSum:

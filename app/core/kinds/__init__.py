@@ -67,7 +67,7 @@ def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
     """Of any kind; by groups where `groups` is among what is stored of it. Raises InvalidModel."""
-    described, groups = split_groups(spec)
+    described, groups = split_groups(spec) if isinstance(spec, Mapping) else (spec, None)
     family, read = read_one_of("family", model_specs(), described, "model", InvalidModel)
     with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
         model = kind_with(family).families[family].build(read, columns)

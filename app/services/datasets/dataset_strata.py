@@ -5,7 +5,7 @@ from typing import Any
 
 from app.core.schema import Column, RowExpression
 from app.core.statistics.groups import GroupColumn, group_count
-from app.sources.strata_counts import Strata
+from app.sources.grouping.strata_counts import Strata
 
 
 def strata_json(strata: Strata | None) -> dict[str, Any] | None:

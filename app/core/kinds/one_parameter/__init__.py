@@ -8,8 +8,8 @@ from app.core.kinds.one_parameter.estimands import PredictiveSpec, parse_predict
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.fit.verdict import CHECK
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
-from app.core.kinds.one_parameter.nobody import NobodysColumn
 from app.core.kinds.one_parameter.private.model import measured_groups
+from app.core.kinds.one_parameter.private.nobody import NobodysColumn
 
 ONE_PARAMETER = Kind(
     name="one_parameter",

@@ -6,9 +6,9 @@ from app.core.kinds.kind import CardWords, Kind
 from app.core.kinds.mechanism_fields import GaussianMechanism
 from app.core.kinds.one_parameter.card import assumes
 from app.core.kinds.one_parameter.families import FAMILIES
-from app.core.kinds.one_parameter.nobody import NobodysGroups
 from app.core.kinds.one_parameter.private.gaussian import GroupGaussian
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
+from app.core.kinds.one_parameter.private.nobody import NobodysGroups
 from app.core.kinds.one_parameter.private.plan import PLANNER
 from app.core.kinds.protocols import MechanismKind
 from app.core.statistics.groups import groups_of

@@ -8,7 +8,7 @@ from app.core.statistics.groups import GroupColumn, group_column
 from app.errors import InvalidRows, RowProblem
 from app.sources.csv_lines import ROW
 from app.sources.engine import Connection
-from app.sources.keyed_rows import level_place
+from app.sources.grouping.keyed_rows import level_place
 from app.sources.scans import Scan
 
 COMBINATIONS_MAX = 10_000

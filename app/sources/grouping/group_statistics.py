@@ -11,7 +11,7 @@ from app.core.schema import Column
 from app.core.statistics.groups import ExactGroups, GroupedRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
-from app.sources.keyed_rows import Keys, level_place
+from app.sources.grouping.keyed_rows import Keys, level_place
 from app.sources.row_sql import filter_sql
 
 NO_GROUP = -1
