@@ -20,6 +20,7 @@ from app.core.privacy import ORDERS
 from app.core.schema import parse_columns
 from app.core.statistics.groups import ExactGroups
 from app.core.statistics.sums import ExactStatistic
+from app.errors import CalibratedUnavailable
 from tests.core.families.drawn_tables import drawn_tables, owed
 from tests.core.families.neighbouring_pairs import reachable_pairs
 
@@ -166,3 +167,19 @@ def test_no_person_moves_a_filtered_group_by_more_than_is_charged(unit_rows: int
     moved_in = int(np.flatnonzero(np.array(people).sum(axis=1) == 0)[0])
     full = [place for place, person in enumerate(people) if person[-1] == unit_rows]
     assert (gaps[moved_in, full] ** 2).sum() / 2 == pytest.approx(charged, rel=1e-9)
+
+
+def test_beside_little_noise_small_groups_of_clipped_rows_are_not_believed():
+    """Of a yes or no every law is known; of clipped counts only under noise that hides their shape."""
+    for family, column, epsilon, known in (
+        ("bernoulli", "cured", 100.0, True),
+        ("poisson", "visits", 1.0, True),
+        ("poisson", "visits", 100.0, False),
+    ):
+        model = parse_model({"family": family, "column": column, "groups": {"by": ["ward"]}}, COLUMNS)
+        mechanism = parse_mechanism({"kind": "gaussian", "samples": 1, "epsilon": epsilon, "delta": 1e-6}, model)
+        if known:
+            assert len(mechanism.calibrated_parameters(model, 100, 1)) == 3
+        else:
+            with pytest.raises(CalibratedUnavailable):
+                mechanism.calibrated_parameters(model, 100, 1)

@@ -25,7 +25,7 @@ from app.core.kinds.belief import Belief, Evidence, Whole
 from app.core.kinds.mechanism_fields import GaussianFields
 from app.core.kinds.one_parameter.beliefs.measurements import NoisySumAndRows
 from app.core.kinds.one_parameter.beliefs.posterior import belief_of
-from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw, row_law
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import ROWS_MIN, RowLaw, row_law
 from app.core.kinds.one_parameter.beliefs.sum_slices import Slices, sum_slices
 from app.core.kinds.one_parameter.mechanisms.noisy_sum import Factors, Scales
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
@@ -147,7 +147,15 @@ class GroupGaussian(GaussianFields):
         return found
 
     def _check(self, model: MeasuredGroups, unit_rows: int) -> None:
-        """A group may have any number of rows, few ones too. Raises CalibratedUnavailable."""
+        """A group may have few rows, whose sum has a law that is not known well where rows are clipped or rounded. Noise hides
+        that if its sd is at least the largest that one row can have, half its range. Raises CalibratedUnavailable."""
+        law, (scales, factors) = group_law(model), self.scales(model, unit_rows)
+        uncertain = law.row.rounded or ROWS_MIN * law.clipped > 0.01
+        if uncertain and scales[0] / factors[0] < model.inner.statistic.steps:
+            raise CalibratedUnavailable(
+                "rows may lie beyond the column's bounds or between its steps, and of few of them, which a group may have, the "
+                "law of the sum is not known well enough beside so little noise"
+            )
 
 
 def group_law(model: MeasuredGroups) -> RowLaw:
