@@ -168,7 +168,7 @@ def test_no_regular_expression_needs_a_python_newer_than_3_11_4() -> None:
         folder for folder in ROOT.iterdir() if folder.is_dir() and folder.name[0] != "." and folder.name != "tests"
     ]
     sources = [path for folder in folders for path in folder.rglob("*.py")]
-    assert ROOT / "app" / "core" / "decisions" / "expressions" / "tokens.py" in sources
+    assert ROOT / "app" / "core" / "language" / "tokens.py" in sources
     found = {
         str(path.relative_to(ROOT)): text
         for path in sources

@@ -63,6 +63,7 @@ class DatasetView:
     description: str | None = None
     archived_us: int | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class PublicDatasetView:
     privacy_unit: dict[str, Any] | None
     archived_us: int | None
     created_us: int
+    rehearsal: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ class ReleaseView:
     by: list[str] | None = None
     where: str | None = None
     groups: list[dict[str, Any]] | None = None
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from app.errors import (
     Unavailable,
     UnsupportedFormat,
 )
-from app.sources.csv_lines import ROW, count_lines
 from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, open_engine
-from app.sources.formats import Format
+from app.sources.files.csv_lines import ROW, count_lines
+from app.sources.files.formats import Format
 from app.sources.grouping.strata_counts import Strata, count_strata
 from app.sources.row_faults import faults_of
 from app.sources.scans import Scan, open_scan

@@ -18,7 +18,7 @@ from app.sources.cell_rules import CellRule, kept_rule
 from app.sources.data_key import DataKey
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Connection, EngineError, Limits, OutOfTime, literal
-from app.sources.formats import Format
+from app.sources.files.formats import Format
 from app.sources.private_files import disk_full_as_unavailable
 from app.sources.row_choice import counted_rows
 from app.sources.scans import Scan

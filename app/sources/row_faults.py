@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from app.core.schema import Column
 from app.errors import ColumnFault, RowProblem
 from app.sources.cell_rules import CellRule
-from app.sources.csv_lines import ROW
 from app.sources.engine import Connection
+from app.sources.files.csv_lines import ROW
 from app.sources.scans import Scan
 from app.sources.typed_rows import PROBLEMS_MAX
 

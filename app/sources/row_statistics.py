@@ -24,7 +24,7 @@ from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
 from app.sources.engine import Connection, EngineError, Limits, open_engine
-from app.sources.formats import Format
+from app.sources.files.formats import Format
 from app.sources.grouping.group_statistics import OncePerGroup
 from app.sources.grouping.keyed_rows import Keys
 from app.sources.histogram_statistics import BinCounts

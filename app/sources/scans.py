@@ -8,10 +8,10 @@ from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.core.schema.spellings import bare
 from app.errors import InvalidRows, RowProblem
 from app.sources.cell_rules import CellRule
-from app.sources.csv_lines import ROW, cells_of, lines_of
 from app.sources.engine import Connection, identifier, literal
+from app.sources.files.csv_lines import ROW, cells_of, lines_of
+from app.sources.files.formats import Format
 from app.sources.files.header import header_of, separator_of
-from app.sources.formats import Format
 from app.sources.typed_rows import PROBLEMS_MAX, FileCell, stored_names, typed_rows
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}

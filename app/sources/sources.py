@@ -14,7 +14,7 @@ from app.errors import DataMissing, InvalidInput, InvalidSchema, Unavailable, Un
 from app.sources.data_key import DataKey
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
-from app.sources.formats import Format, sniff
+from app.sources.files.formats import Format, sniff
 from app.sources.kept_rows import COLUMNS_FILE
 from app.sources.row_statistics import Exact, compute
 from app.sources.sealed_files import is_sealed, unseal

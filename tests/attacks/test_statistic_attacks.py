@@ -25,7 +25,7 @@ from app.core.statistics.sums import ExactStatistic
 from app.errors import InvalidRows
 from app.sources.duckdb_rows import validate
 from app.sources.engine import Limits
-from app.sources.formats import sniff
+from app.sources.files.formats import sniff
 from app.sources.row_statistics import compute
 from app.sources.uploads import UploadStore
 from tests.core.families.family_cases import CASES, build

@@ -36,7 +36,7 @@ def test_a_draft_has_names_and_types_and_leaves_every_bound_open(steward: Any, t
             "days": {"type": "real", "lower": None, "upper": None},
             "arm": {"type": "categorical", "levels": None},
             "visits": {"type": "integer", "lower": None, "upper": None},
-            "seen": {"type": None},
+            "seen": {"type": "date"},
         }
         assert [open_field["field"] for open_field in drafted.fill_in][:3] == [
             "columns.days.lower",

@@ -1,4 +1,4 @@
-"""`postern query`, `postern samples` and `postern release` against a real service."""
+"""`postern query`, `samples`, `release`, `upload` and `schema draft` against a real service."""
 
 import io
 import json
@@ -11,7 +11,7 @@ import pytest
 
 from app.main import cli
 from postern.client import load_samples
-from tests.client.served_place import BAPS, MODEL, Trial
+from tests.client.served_place import BAPS, COLUMNS, MODEL, Trial, csv_bytes
 
 THETA = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}}
 BAD = {"utility": {"kind": "nonsense"}}
@@ -166,3 +166,30 @@ def test_a_release_is_requested_waited_for_and_printed(postern: Postern, trial: 
     code, _, err = postern("release", trial.dataset, "-", stdin=unknown, key=key)
     assert code == 1
     assert "colour" in err
+
+
+def test_rows_are_checked_and_uploaded_and_what_does_not_fit_is_told_by_column(
+    postern: Postern, trial: Trial, tmp_path: Path
+) -> None:
+    key = trial.place.steward_key
+    with trial.place.steward() as steward:
+        dataset = steward.create_dataset(f"shell {tmp_path.name}", COLUMNS, epsilon=1.0, delta=1e-6).id
+    (tmp_path / "rows.csv").write_bytes(csv_bytes())
+    (tmp_path / "bad.csv").write_bytes(csv_bytes() + b"maybe,drug,1\n")
+    code, out, err = postern("upload", dataset, "bad.csv", "--check", key=key)
+    assert (code, out) == (1, "")
+    assert err.startswith("column `cured`: 1 cell is neither yes nor no, at line ")
+    code, out, _ = postern("upload", dataset, "rows.csv", "--check", "--separator", "comma", key=key)
+    assert (code, json.loads(out)["stored"]) == (0, False)
+    code, out, _ = postern("upload", dataset, "rows.csv", key=key)
+    assert (code, json.loads(out)["stored"]) == (0, True)
+
+
+def test_a_schema_is_drafted_on_this_machine_without_a_key(postern: Postern, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("age;arm\n412;Kanarie\n")
+    code, out, err = postern("schema", "draft", "rows.csv", key="")
+    assert (code, json.loads(out)["columns"]) == (0, {"age": {"type": None}, "arm": {"type": None}})
+    assert "never from its rows" in err
+    assert not any(cell in out + err for cell in ("412", "Kanarie"))
+    code, _, err = postern("schema", "draft", "nowhere.csv", key="")
+    assert (code, "No such file" in err) == (1, True)

@@ -16,6 +16,7 @@ from app.services.releases import cancel_release, read_release
 from app.services.releases.run_release import run_next_release
 from app.services.views import DatasetView, PublicDatasetView
 from app.storage import releases
+from tests.conftest import POSTGRES_DEEP
 from tests.services.world import COLUMNS, World, chunks_of, rows, upload_files
 
 WIDER = COLUMNS | {"days": {"type": "real", "lower": 0, "upper": 400}}
@@ -36,6 +37,7 @@ async def seen(world: World, dataset: str) -> DatasetView:
     return found
 
 
+@POSTGRES_DEEP
 async def test_a_wrong_schema_is_corrected_before_the_first_release_and_its_rows_go(world: World):
     dataset = await declared(world)
     assert (await change(world, dataset, columns=WIDER)).changes == []  # nobody has seen a row yet
@@ -53,6 +55,7 @@ async def test_a_wrong_schema_is_corrected_before_the_first_release_and_its_rows
     assert (await change(world, dataset, columns=COLUMNS)).data == "ready"  # the same as before changes nothing
 
 
+@POSTGRES_DEEP
 async def test_bounds_changed_after_rows_were_seen_stand_first_on_every_card(world: World):
     """Seen by an upload that was refused, by a check, by an upload: what was told may be why the bounds are what they are."""
     for name, look in (("refused", b"cured,days\n1,400\n"), ("checked", b"cured,days\n1,4\n")):
@@ -99,6 +102,7 @@ async def test_no_update_forgets_what_happened_to_a_dataset(world: World):
                 await connection.execute(text(f"UPDATE datasets SET {assignment} WHERE id = '{dataset}'"))
 
 
+@POSTGRES_DEEP
 async def test_names_and_descriptions_change_at_any_time_and_names_stay_different(world: World):
     dataset, other = await declared(world), await declared(world, "other")
     assert (await change(world, dataset, name="east", description="Ward 7,\nasked of Ada")).name == "east"
@@ -112,6 +116,7 @@ async def test_names_and_descriptions_change_at_any_time_and_names_stay_differen
     assert (await seen(world, dataset)).name == "east"
 
 
+@POSTGRES_DEEP
 async def test_an_archived_dataset_has_no_rows_and_its_releases_go_on_answering(world: World):
     dataset = await world.dataset()
     release = await world.published(dataset)
@@ -134,6 +139,7 @@ async def test_an_archived_dataset_has_no_rows_and_its_releases_go_on_answering(
     assert public.archived_us == archived.archived_us
 
 
+@POSTGRES_DEEP
 async def test_a_name_is_free_again_only_if_nothing_was_ever_charged(world: World):
     dataset = await declared(world)
     await world.upload(dataset, rows())
@@ -155,6 +161,7 @@ async def test_a_name_is_free_again_only_if_nothing_was_ever_charged(world: Worl
     assert await world.verified()
 
 
+@POSTGRES_DEEP
 async def test_a_waiting_release_is_cancelled_once_and_its_charge_taken_back(world: World):
     dataset = await declared(world)
     await world.upload(dataset, rows())
@@ -214,6 +221,7 @@ async def test_cancelling_and_drawing_at_once_ends_in_exactly_one_of_the_two(wor
     assert await world.verified()
 
 
+@POSTGRES_DEEP
 async def test_rows_checked_against_a_schema_that_changed_meanwhile_are_not_kept(world: World):
     dataset = await declared(world)
 

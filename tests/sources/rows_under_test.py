@@ -17,7 +17,7 @@ from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidRows
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
-from app.sources.formats import sniff
+from app.sources.files.formats import sniff
 from app.sources.row_statistics import compute
 from app.sources.uploads import UploadStore
 

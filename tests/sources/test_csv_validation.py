@@ -4,8 +4,8 @@ import pytest
 
 from app.core.schema import PrivacyUnit, parse_columns
 from app.errors import InvalidInput, InvalidRows, PayloadTooLarge
-from app.sources.csv_lines import LINE_BYTES_MAX
 from app.sources.engine import Limits
+from app.sources.files.csv_lines import LINE_BYTES_MAX
 from tests.sources.rows_under_test import MakeReader, Reader
 
 HEADER = "cured,arm,days,visits\n"

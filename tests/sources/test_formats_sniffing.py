@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.errors import UnsupportedFormat
-from app.sources.formats import decide_format, format_of_content_type, sniff
+from app.sources.files.formats import decide_format, format_of_content_type, sniff
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from app.core.schema import PrivacyUnit, parse_columns
 from app.core.statistics.histograms import HistogramRequest
 from app.core.statistics.sums import StatisticRequest
 from app.errors import InvalidModel
-from app.sources.formats import sniff
+from app.sources.files.formats import sniff
 from app.sources.row_statistics import compute
 from app.sources.uploads import UploadStore
 from tests.sources.test_lattice_statistics import COLUMNS, KEY, REQUESTS, hostile_values, steps_of

@@ -15,7 +15,7 @@ from app.core.statistics import CountsRequest, MomentsRequest
 from app.core.statistics.sums import StatisticRequest
 from app.errors import DataMissing, UnsupportedFormat
 from app.sources.data_key import DataKey
-from app.sources.formats import sniff
+from app.sources.files.formats import sniff
 from app.sources.kept_rows import check_and_keep
 from app.sources.row_statistics import compute
 from app.sources.sealed_files import CHUNK_BYTES, HEADER_BYTES, is_sealed, opens_with, seal, unseal

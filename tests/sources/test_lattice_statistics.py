@@ -16,7 +16,7 @@ from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.schema import Column, PrivacyUnit, parse_columns
 from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidModel
-from app.sources.formats import sniff
+from app.sources.files.formats import sniff
 from app.sources.row_statistics import compute
 from app.sources.sum_statistics import steps_of as steps_in_sql
 from app.sources.uploads import UploadStore

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from app.core.kinds.belief import Evidence
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.mechanisms import Mechanism
 from app.core.kinds.protocols import MeasuringMechanism
 from app.core.statistics.sums import ExactStatistic
 from tests.statistical.noisy_sums import ROWS, Source
@@ -53,19 +52,3 @@ def believed(
         samples = mechanism.draw(model, people, unit_rows, statistic, source.bytes)
     belief = mechanism.belief(model, people, unit_rows, Evidence(samples, measured, source.bytes(8)))
     return belief.points[:, 0], samples[:, 0]
-
-
-def ranks(source: Source, model: Model, mechanism: Mechanism, people: int, releases: int, unit_rows: int = 1) -> Array:
-    """Where the truth lies in the belief of each release, from 0 to 1: uniform if beliefs are right."""
-    found = np.empty(releases)
-    for i in range(releases):
-        theta = prior_draw(source, model)
-        rows = people if unit_rows == 1 else int(source.integers(people, people * unit_rows + 1))
-        statistic = ExactStatistic(lattice_total(source, model, theta, rows), rows)
-        points, _ = believed(source, model, mechanism, people, statistic, unit_rows)
-        found[i] = (points < theta).mean()
-    return found
-
-
-def coverage(rank: Array, level: float) -> float:
-    return float((np.abs(rank - 0.5) <= level / 2).mean())

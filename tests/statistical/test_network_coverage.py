@@ -13,7 +13,7 @@ import pytest
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkFourier, NetworkGaussian, NetworkLaplace, NetworkMap
 from tests.core.networks.test_noise_mechanisms import binary_network
 from tests.deep import deep
-from tests.statistical.noisy_networks import Drawn, Held, Noisy, held_by, held_by_draws
+from tests.statistical.noisy_networks import Drawn, Held, Noisy, held_by_draws, held_by_many
 
 FOUR = binary_network([(), (0,), (0, 1), (2,)])
 SIX = binary_network([(), (0,), (0,), (1, 2), (3,), (2, 4)])
@@ -29,41 +29,44 @@ def mechanism_of(kind: str, epsilon: float) -> Noisy:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "unit_rows"), [deep("laplace", 1), ("gaussian", 2), deep("fourier", 1)])
 def test_intervals_hold_the_truth_where_noisy_counts_taken_for_counts_do_not(kind: str, unit_rows: int) -> None:
-    """6 datasets of 100 people at ε = 1: one sd is about 5 %, so 0.7 is 4 of them below; seeds are fixed."""
+    """16 datasets of 100 people at ε = 1: one sd is about 3 %, so 0.8 and 1 are 3 of them away; seeds are fixed."""
     source = np.random.Generator(np.random.PCG64([3, unit_rows, len(kind)]))
-    found = [held_by(FOUR, mechanism_of(kind, 1.0), 100, unit_rows, 200, source) for _ in range(6)]
+    found = held_by_many(FOUR, mechanism_of(kind, 1.0), 100, unit_rows, 16, source)
     ours = np.array([each.parameters[0] for each in found])
     naive = np.array([each.naive for each in found])
-    print(f"{kind}: {ours.mean():.3f} ± {ours.std() / math.sqrt(6):.3f}, naive {naive.mean():.3f}")  # noqa: T201
-    assert 0.7 <= ours.mean() <= 1
+    print(f"{kind}: {ours.mean():.3f} ± {ours.std() / 4:.3f}, naive {naive.mean():.3f}")  # noqa: T201
+    assert 0.8 <= ours.mean() <= 1
     assert naive.mean() < ours.mean() - 0.15
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize(("kind", "unit_rows"), [("laplace", 1), ("fourier", 1), ("gaussian", 1), ("gaussian", 3)])
 def test_intervals_of_parameters_and_derived_figures_cover_over_the_whole_grid(kind: str, unit_rows: int) -> None:
-    """25 datasets in each of nine settings: within 5 standard errors of each, and all together within 2.5 % (sd 0.6 %)."""
+    """120 datasets in each of nine settings: within 2.5 % or 4 standard errors of each (sds of 0.8 % at 90 % and 1.2 % at 50 %),
+    and all together within 1 % at 90 % and 1.5 % at 50 %, derived figures within 2.5 %: one false alarm in 40 such runs."""
     pooled: list[Held] = []
     for people in (100, 1_000, 10_000):
         for epsilon in (0.3, 1.0, 5.0):
-            source = np.random.Generator(np.random.PCG64([4, people, round(10 * epsilon), unit_rows, len(kind)]))
-            found = [held_by(SIX, mechanism_of(kind, epsilon), people, unit_rows, 2_000, source) for _ in range(25)]
+            found: list[Held] = []
+            for part in range(6):
+                source = np.random.default_rng([42, part, people, round(10 * epsilon), unit_rows, len(kind)])
+                found += held_by_many(SIX, mechanism_of(kind, epsilon), people, unit_rows, 20, source)
             pooled += found
             for name, level, shares in figures(found):
                 error = shares.std(ddof=1) / math.sqrt(len(shares))
                 print(f"{kind} k={unit_rows} n={people} ε={epsilon} {name} {level}: {shares.mean():.3f} ± {error:.3f}")  # noqa: T201
-                assert abs(shares.mean() - level) <= 5 * max(error, 0.01)
+                assert abs(shares.mean() - level) <= max(0.025, 4 * error)
     for name, level, shares in figures(pooled):
         print(f"{kind} k={unit_rows} {name} {level}: {shares.mean():.4f}")  # noqa: T201
-        assert abs(shares.mean() - level) <= (0.025 if name == "parameters" else 0.05)
+        most = {("parameters", 0.9): 0.01, ("parameters", 0.5): 0.015}.get((name, level), 0.025)
+        assert abs(shares.mean() - level) <= most
 
 
-DRAWS: dict[str, Drawn] = {
-    "baps 1": NetworkBaps(1),
-    "baps 20": NetworkBaps(20),
-    "baps 500, cool": NetworkBaps(500, 0.02),
-    "map by its density": NetworkMap(5.0, "log_density"),
-    "map by its probability": NetworkMap(5.0, "probability"),
+DRAWS: dict[str, list[Drawn]] = {
+    **{f"baps {draws}": [NetworkBaps(draws, t) for t in (1.0, 0.1, 0.02)] for draws in (1, 3, 20, 1_000)},
+    "map by its density": [NetworkMap(epsilon, "log_density") for epsilon in (0.3, 1.0, 5.0)],
+    "map by its probability": [NetworkMap(epsilon, "probability") for epsilon in (0.3, 1.0, 5.0)],
 }
 
 
@@ -78,22 +81,26 @@ def test_calibrated_intervals_hold_the_truth_where_draws_as_they_are_do_not() ->
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(7_200)
 @pytest.mark.parametrize(("kind", "unit_rows"), [*((kind, 1) for kind in DRAWS), ("baps 20", 3)])
 def test_intervals_from_draws_cover_over_the_whole_grid(kind: str, unit_rows: int) -> None:
-    """80 datasets each of 100 and 1,000 people: within 5 standard errors of each, and together within 2.5 % (sd 0.8 %) for
-    parameters at 90 %, 5 % else (sd 2 %)."""
+    """30 datasets each of 100, 1,000 and 10,000 people at three temperatures or ε: within 4 standard errors of each, and all
+    270 together within 2 % (sd 0.55 %) for parameters at 90 %, 4 % else (sd 1.2 %)."""
     pooled: list[Held] = []
-    for people in (100, 1_000):
-        source = np.random.Generator(np.random.PCG64([6, people, unit_rows, len(kind)]))
-        found = [held_by_draws(SIX, DRAWS[kind], people, unit_rows, 2_048, source) for _ in range(80)]
-        pooled += found
-        for name, level, shares in figures(found):
-            error = shares.std(ddof=1) / math.sqrt(len(shares))
-            print(f"{kind} k={unit_rows} n={people} {name} {level}: {shares.mean():.3f} ± {error:.3f}")  # noqa: T201
-            assert abs(shares.mean() - level) <= 5 * max(error, 0.01)
+    for people in (100, 1_000, 10_000):
+        for place, mechanism in enumerate(DRAWS[kind]):
+            found = [
+                held_by_draws(SIX, mechanism, people, unit_rows, 2_048, source)
+                for source in (np.random.default_rng([6, d, people, unit_rows, place, len(kind)]) for d in range(30))
+            ]
+            pooled += found
+            for name, level, shares in figures(found):
+                error = shares.std(ddof=1) / math.sqrt(len(shares))
+                print(f"{mechanism} k={unit_rows} n={people} {name} {level}: {shares.mean():.3f} ± {error:.3f}")  # noqa: T201
+                assert abs(shares.mean() - level) <= 4 * max(error, 0.02)
     for name, level, shares in figures(pooled):
         print(f"{kind} k={unit_rows} {name} {level}: {shares.mean():.4f}")  # noqa: T201
-        assert abs(shares.mean() - level) <= (0.025 if (name, level) == ("parameters", 0.9) else 0.05)
+        assert abs(shares.mean() - level) <= (0.02 if (name, level) == ("parameters", 0.9) else 0.04)
 
 
 def figures(found: list[Held]) -> list[tuple[str, float, np.ndarray]]:

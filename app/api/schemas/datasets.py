@@ -40,10 +40,11 @@ DATASET: JsonDict = {
     "description": "Patients of the second trial, as admitted.",
     "archived_at": None,
     "changes": [],
+    "rehearsal": False,
 }
 PUBLIC_DATASET: JsonDict = {
     name: DATASET[name]
-    for name in ("id", "name", "description", "columns", "n", "privacy_unit", "archived_at", "created_at")
+    for name in ("id", "name", "description", "columns", "n", "privacy_unit", "archived_at", "created_at", "rehearsal")
 }
 
 
@@ -61,6 +62,13 @@ class DatasetBody(Spec):
     n: int | None = Field(default=None, ge=1, le=PEOPLE_MAX, description="The public number of people, if declared.")
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
     description: Description | None = None
+    rehearsal: bool = Field(
+        default=False,
+        description="Make up the rows from the schema instead of taking any: `n` people, 1,000 if that is left out.",
+    )
+    seed: Maybe[Annotated[int, Field(ge=0, le=2**63 - 1)]] = Field(
+        default=None, description="Of a rehearsal: the same seed makes up the same rows; 0 if left out."
+    )
 
 
 class DatasetChange(Spec):
@@ -133,6 +141,7 @@ class Dataset(Answer):
     changes: list[SchemaChange] = Field(
         description="What was changed in the schema after rows had been uploaded or checked."
     )
+    rehearsal: bool = Field(description="Whether its rows are made up.")
 
 
 class PublicDataset(Answer):
@@ -149,6 +158,7 @@ class PublicDataset(Answer):
     privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
     archived_at: Time | None = Field(validation_alias="archived_us")
     created_at: Time = Field(validation_alias="created_us")
+    rehearsal: bool = Field(description="Whether its rows are made up.")
 
 
 class DatasetPage(PageOf):

@@ -34,6 +34,7 @@ RELEASE: JsonDict = {
     "published_at": "2026-03-01T09:30:01.000000Z",
     "title": "Cure rate of the second trial",
     "description": None,
+    "rehearsal": False,
 }
 
 
@@ -102,6 +103,7 @@ class Release(Answer):
     published_at: Time | None = Field(validation_alias="published_us")
     title: str | None
     description: str | None
+    rehearsal: bool = Field(description="Whether the rows behind it are made up.")
 
 
 class ReleasePage(PageOf):

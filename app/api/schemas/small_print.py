@@ -17,6 +17,12 @@ class AnswerWarning(Answer):
     """One reason not to take an answer at its word."""
 
     code: Literal[
-        "too_few_samples", "at_public_edge", "temperature", "approximate", "model_unchecked", "model_doubtful"
+        "rehearsal",
+        "too_few_samples",
+        "at_public_edge",
+        "temperature",
+        "approximate",
+        "model_unchecked",
+        "model_doubtful",
     ] = Field(description="Stable.")
     detail: str = Field(description="One sentence for a person.")

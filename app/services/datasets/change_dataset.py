@@ -46,6 +46,8 @@ async def change_dataset(
         if changed is not None:
             if (current.columns, current.unit) != (before.columns, before.unit):
                 raise Conflict("the schema was changed by someone else meanwhile; look at it again")
+            if current.rehearsal is not None:
+                raise Conflict("the rows of a rehearsal were made up from its schema; declare another rehearsal")
             if current.archived_us is not None or await releases.has_releases(connection, dataset_id):
                 raise Conflict("the schema is part of what its releases were charged for; declare another dataset")
             values |= _schema_values(runtime, current, changed, report)

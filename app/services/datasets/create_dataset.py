@@ -11,13 +11,15 @@ from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
 from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import dataset_view
+from app.services.datasets.rehearse import make_rows, rehearsal_seed
 from app.services.principals import Steward
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous
 from app.services.runtime.idempotency import Once
-from app.services.runtime.identifiers import new_id
+from app.services.runtime.identifiers import REHEARSAL, new_id
 from app.services.runtime.runtime import Runtime
 from app.services.views import DatasetView
+from app.sources.duckdb_rows import UploadReport
 from app.sources.source_spec import parse_source
 from app.storage.datasets import Dataset, get_dataset, insert_dataset, mark_looked, set_data
 from app.storage.ledger_book import post
@@ -30,18 +32,35 @@ async def create_dataset(
 ) -> DatasetView:
     """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken; for a file source also what its rows raise."""
     dataset = _parse(runtime, steward, spec)
-    people, strata = dataset.n, None
-    if dataset.source["kind"] != "upload":
-        source = dataset_source(runtime, dataset)
-        report = await asyncio.to_thread(source.validate, dataset.n)
-        people, strata = report.people, strata_json(report.strata)
+    if dataset.rehearsal is not None:
+        with runtime.uploads.begin(dataset.id, limited=False) as kept:
+            made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
+            name = await asyncio.to_thread(kept.finish)
+            return await _declare(runtime, steward, dataset, spec, once, (made, name))
+    if dataset.source["kind"] == "upload":
+        return await _declare(runtime, steward, dataset, spec, once, None)
+    report = await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)
+    return await _declare(runtime, steward, dataset, spec, once, (report, None))
+
+
+async def _declare(
+    runtime: Runtime,
+    steward: Steward,
+    dataset: Dataset,
+    spec: Mapping[str, Any],
+    once: Once[DatasetView] | None,
+    data: tuple[UploadReport, str | None] | None,
+) -> DatasetView:
+    """`data`: what its rows hold, and their private file if there is one, where there are rows already."""
     slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         await insert_dataset(connection, dataset)
-        if dataset.source["kind"] != "upload" and people is not None:
-            await set_data(connection, dataset.id, n=people, upload_name=None, strata=strata)
+        if data is not None:
+            report, name = data
+            strata = strata_json(report.strata)
+            await set_data(connection, dataset.id, n=report.people, upload_name=name, strata=strata)
             await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)
@@ -60,17 +79,19 @@ def _parse(runtime: Runtime, steward: Steward, spec: Mapping[str, Any]) -> Datas
     source = parse_source(spec.get("source"), runtime.settings.source_roots)
     epsilon, delta = float(spec["budget"]["epsilon"]), float(spec["budget"]["delta"])
     refuse_vacuous("budget.epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
+    rehearsal = rehearsal_seed(spec)
     return Dataset(
-        id=new_id("ds"),
+        id=new_id("ds" if rehearsal is None else f"ds_{REHEARSAL}"),
         owner=steward.id,
         name=name,
         columns={column.name: column.as_json() for column in columns.values()},
         unit=unit.as_json(),
-        source=source.as_json(),
+        source=source.as_json() if rehearsal is None else {"kind": "upload", "retain": True},
         n=spec.get("n"),
         epsilon=epsilon,
         delta=delta,
         created_us=runtime.clock(),
         other_columns=spec.get("other_columns") or "ignore",
         description=spec.get("description"),
+        rehearsal=rehearsal,
     )

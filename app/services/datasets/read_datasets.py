@@ -52,6 +52,7 @@ def public_view(dataset: Dataset) -> PublicDatasetView:
         privacy_unit=None if dataset.unit is None else dict(dataset.unit),
         archived_us=dataset.archived_us,
         created_us=dataset.created_us,
+        rehearsal=dataset.rehearsal is not None,
     )
 
 
@@ -79,4 +80,5 @@ def dataset_view(dataset: Dataset, account: Account | None) -> DatasetView:
         description=dataset.description,
         archived_us=dataset.archived_us,
         changes=[dict(change) for change in dataset.changes or ()],
+        rehearsal=dataset.rehearsal is not None,
     )

@@ -75,6 +75,8 @@ async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str) -> Da
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     if dataset.source["kind"] != "upload":
         raise UnsupportedFormat("body", "no upload: this dataset's rows come from a file")
+    if dataset.rehearsal is not None:
+        raise Conflict("this is a rehearsal: its rows are made up, and real ones never come into it")
     if dataset.archived_us is not None:
         raise Conflict("this dataset is archived: it takes no rows any more")
     return dataset

@@ -1,4 +1,4 @@
-"""The line of a card about a schema that was changed after rows had been uploaded or checked."""
+"""The first lines of some cards: a schema that was changed after rows had been seen, and rows that are made up."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,3 +26,11 @@ def changes_line(changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _day(at_us: int) -> str:
     return datetime.fromtimestamp(at_us / 1e6, UTC).date().isoformat()
+
+
+def rehearsal_line(seed: int) -> dict[str, Any]:
+    text = (
+        "This is a rehearsal: its rows were made up from the declared schema, every value as likely as any other. Its answers "
+        "say nothing about anybody, and its budget is its own."
+    )
+    return {"name": "rehearsal", "value": {"seed": seed}, "basis": "exact", "assumption": "none", "text": text}

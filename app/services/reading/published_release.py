@@ -166,5 +166,6 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
         assumes=assumes if verdict is None else check_of(model).unchecked(model, release.unit_rows),
         approximate=mechanism.approximation(model) if view == CALIBRATED else None,
         doubt=None if verdict is None or verdict.outcome == "no_objection" else verdict.text,
+        rehearsal=dataset.rehearsal is not None,
     )
     return Stored(public, int(release.cost["samples"]), release, mechanism)

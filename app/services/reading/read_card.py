@@ -16,7 +16,7 @@ from app.services.datasets.dataset_sources import dataset_columns
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
 from app.services.reading.card_lines import LINES, CardFacts, check_line, neighbours_of, vacuous_line
-from app.services.reading.changes_line import changes_line
+from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
 from app.services.reading.view_lines import range_line, views_line
@@ -86,6 +86,7 @@ def build_card(
     ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
+    changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
     _, groups = split_groups(release.model)
     about_groups = [*groups_line(model, groups or {}, columns), *public_line(columns)]
     about = [*checked, *about_groups, *about_answers, moment_line(dataset)]

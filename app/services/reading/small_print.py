@@ -1,5 +1,6 @@
 """The small print of answers and summary rows: `coverage` of an interval, and `warnings` with stable codes.
 
+    rehearsal         both views: the rows are made up
     too_few_samples   samples view: fewer than ten, or an interval that may hold the truth noticeably less often than it says
     at_public_edge    samples view: the samples are piled up at an end of their public range
     temperature       samples view: drawn below temperature 1, so their spread is not the posterior's
@@ -72,6 +73,10 @@ def _named(parameter: Parameter, end: End | None) -> str | None:
 def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) -> SmallPrint:
     ranks = None if ends is None else Ranks.of(ends, public.size)
     warnings = []
+    if public.rehearsal:
+        warnings.append(
+            _warning("rehearsal", "this is a rehearsal: its rows are made up and it says nothing about anybody")
+        )
     if public.view != CALIBRATED:
         short = ends is not None and ranks is not None and ranks.is_short(float(ends[1]) - float(ends[0]))
         if public.evidence < FEW_SAMPLES or short:

@@ -75,4 +75,5 @@ def release_view(release: Release, dataset: Dataset, model: ReleaseModel, views:
         check=None if release.fit_check is None else dict(release.fit_check),
         title=release.title,
         description=release.description,
+        rehearsal=dataset.rehearsal is not None,
     )

@@ -29,7 +29,7 @@ from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.idempotency import Once
-from app.services.runtime.identifiers import new_id
+from app.services.runtime.identifiers import REHEARSAL, new_id
 from app.services.runtime.runtime import Runtime
 from app.services.views import ReleaseView
 from app.storage import accounts, datasets, releases
@@ -99,7 +99,7 @@ def _new_release(
     if dataset.n is None:
         raise IntegrityFailure("a release needs the public number of people")
     return Release(
-        id=new_id("rel"),
+        id=new_id("rel" if dataset.rehearsal is None else f"rel_{REHEARSAL}"),
         dataset_id=dataset.id,
         created_by=steward.id,
         model=model.as_json(),

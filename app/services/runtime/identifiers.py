@@ -3,6 +3,8 @@
 import base64
 import secrets
 
+REHEARSAL = "rehearsal"
+"""Part of the ids of datasets with made-up rows, and of their releases: whatever names one says what it is."""
 _ID_BYTES = 10
 _SECRET_BYTES = 32
 

@@ -84,6 +84,7 @@ class PublicRelease:
     """Of the calibrated view: why its points are nearly the posterior's, and what was measured; None where they are its own."""
 
     doubt: str | None = None
+    rehearsal: bool = False
 
     @property
     def points(self) -> int | None:

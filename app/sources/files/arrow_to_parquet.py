@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import InvalidRows, RowProblem, UnsupportedFormat
-from app.sources.csv_lines import ROW
 from app.sources.engine import Limits
 from app.sources.files.arrow_messages import Damaged, check_sizes, stream_start
+from app.sources.files.csv_lines import ROW
 from app.sources.private_files import disk_full_as_unavailable
 
 _INTACT = "an intact Arrow stream or file"

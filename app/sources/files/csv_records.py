@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from app.errors import InvalidRows, RowProblem
-from app.sources.csv_lines import CHUNK_BYTES, LINE_BYTES_MAX, ROW
+from app.sources.files.csv_lines import CHUNK_BYTES, LINE_BYTES_MAX, ROW
 
 BREAK = "\u0085".encode()
 _QUOTE, _END = b'"', b"\n"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.errors import InvalidInput, UnsupportedFormat
-from app.sources.formats import SentFormat, format_of_content_type
+from app.sources.files.formats import SentFormat, format_of_content_type
 
 CHARSETS = {
     "utf-8": "utf-8",

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from app.errors import InvalidRows, RowProblem
-from app.sources.csv_lines import LINE_BYTES_MAX, ROW
+from app.sources.files.csv_lines import LINE_BYTES_MAX, ROW
 
 SNIFFED = (",", ";", "\t")
 """In this order where the header does not decide."""

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import InvalidRows, PosternError, RowProblem, UnsupportedFormat
-from app.sources.csv_lines import ROW
 from app.sources.engine import EngineError, Limits, literal, open_engine
 from app.sources.files.arrow_messages import stream_start
+from app.sources.files.csv_lines import ROW
 from app.sources.files.declared import DeclaredForm
+from app.sources.files.formats import decide_format
 from app.sources.files.header import SNIFFED, cells, header_of
 from app.sources.files.prepared import marked_charset
 from app.sources.files.unpacking import packing_of, unpack
-from app.sources.formats import decide_format
 from app.sources.scans import top_level
 from app.sources.uploads import UploadStore
 

@@ -14,9 +14,9 @@ from app.errors import InvalidRows, RowProblem
 from app.sources.files.arrow_to_parquet import write_parquet
 from app.sources.files.csv_records import is_plain, lines_of_records, write_records
 from app.sources.files.declared import DeclaredForm
+from app.sources.files.formats import Format, decide_format
 from app.sources.files.header import header_of, separator_of
 from app.sources.files.unpacking import packing_of, unpack
-from app.sources.formats import Format, decide_format
 from app.sources.private_files import disk_full_as_unavailable
 from app.sources.uploads import UploadStore
 

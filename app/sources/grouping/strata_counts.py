@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics.groups import GroupColumn, group_column
 from app.errors import InvalidRows, RowProblem
-from app.sources.csv_lines import ROW
 from app.sources.engine import Connection
+from app.sources.files.csv_lines import ROW
 from app.sources.grouping.keyed_rows import level_place
 from app.sources.scans import Scan
 

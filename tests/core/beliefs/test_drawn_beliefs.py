@@ -9,8 +9,10 @@ from scipy.stats import betabinom
 
 from app.core.grids.bernoulli import bernoulli
 from app.core.grids.integer_table import integer_weights
+from app.core.kinds import parse_model
 from app.core.kinds.belief import Evidence
 from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint
+from app.core.schema import parse_columns
 from app.core.statistics.sums import ExactStatistic
 from app.errors import CalibratedUnavailable
 
@@ -138,3 +140,18 @@ def test_a_belief_is_the_same_bytes_from_the_same_names_and_leaves_the_trimmed_r
 def test_noise_that_was_not_kept_has_no_belief() -> None:
     with pytest.raises(CalibratedUnavailable, match="not kept"):
         Laplace(1, 1.0).belief(bernoulli("x"), 100, 1, Evidence(np.full((1, 1), 0.5), None, b""))
+
+
+@pytest.mark.parametrize("people", [10_000, 1_000_000])
+def test_one_draw_is_believed_as_narrowly_as_it_tells_among_however_many_people(people: int) -> None:
+    """θ given one draw of N(m, v) with m itself N(θ, v) of it is N(draw, 2v): the prior is wide, and so is what the sampler's
+    uniform share leaves standing, in a range of up to 17,500 sds."""
+    column = {"x": {"type": "real", "lower": -15, "upper": 15}}
+    spec = {"family": "normal_mean", "column": "x", "sd": 2, "prior": {"kind": "normal", "mean": 0.5, "sd": 2.5}}
+    model = parse_model(spec | {"trim": {"lower": -5, "upper": 5}}, parse_columns(column))
+    grid = model.grid(people, 1.0)
+    drawn = grid.theta[grid.size * 2 // 3]
+    points = Baps(1).belief(model, people, 1, Evidence(np.array([[drawn]]), None, b"one")).points[:, 0]
+    sd = np.sqrt(2 * 4 / people)
+    assert points.mean() == pytest.approx(drawn, abs=0.03 * sd)
+    assert points.std() == pytest.approx(sd, rel=0.01)

@@ -8,15 +8,13 @@ independent ones would hold it a thirty-ninth more often: take 399.)
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds import parse_model
-from app.core.kinds.regression.beliefs.drawn_mean_belief import believed_means
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
-from app.core.kinds.regression.mechanisms.baps import RegressionBaps
 from app.core.kinds.regression.mechanisms.perturbed_statistics import PerturbedStatistics, perturbation_of
 from app.core.kinds.regression.perturbed.perturbed_precision import wishart
 from app.core.noise.discrete_gaussian import seeded_noise
@@ -24,8 +22,6 @@ from app.core.schema import parse_columns
 from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest
 
 Array = NDArray[np.float64]
-Simulated = tuple[Array, ExactMoments]
-"""(parameters in the units of the columns, moments of rows made with them)"""
 
 POINTS = 39
 DELTA = 1e-6
@@ -37,12 +33,23 @@ COLUMNS: dict[str, dict[str, Any]] = {
 }
 
 
+class Simulated(NamedTuple):
+    """Parameters in the units of the columns, moments of rows made with them, and the noise of a regression's rows."""
+
+    truth: Array
+    private: ExactMoments
+    sd: float = 0.0
+
+
 @dataclass(frozen=True)
 class Case:
     model: Any
     simulate: Callable[[int, np.random.Generator], Simulated]
     derived: Callable[[Array], Array]
     """(N, parameters) → (N, derived numbers)."""
+
+    def with_derived(self, theta: Array) -> Array:
+        return np.concatenate([theta, self.derived(theta)], axis=1)
 
 
 def moments(request: MomentsRequest, z: Array, y: Array) -> ExactMoments:
@@ -63,7 +70,8 @@ def linear_case(kinds: str, features: str, noise_sd: float | None, precision: fl
         sd = noise_sd or math.exp(rng.uniform(math.log(0.01), 0))
         z = _features(model, features, people, rng) / model.norm_bound
         offset, matrix = model._map
-        return offset + matrix @ w[0], moments(model.statistic, z, z @ w[0] + sd * rng.normal(size=people))
+        rows = moments(model.statistic, z, z @ w[0] + sd * rng.normal(size=people))
+        return Simulated(offset + matrix @ w[0], rows, sd)
 
     return Case(model, simulate, _derived)
 
@@ -99,7 +107,7 @@ def mean_case(radius: float = 1.0) -> Case:
     def simulate(people: int, rng: np.random.Generator) -> Simulated:
         m = rng.normal(size=2) / math.sqrt(50)
         z = rng.multivariate_normal(m, model.scaled_covariance, people)
-        return m * model.norm_bound, moments(model.statistic, z, np.zeros(people))
+        return Simulated(m * model.norm_bound, moments(model.statistic, z, np.zeros(people)))
 
     return Case(model, simulate, _derived)
 
@@ -113,7 +121,7 @@ def precision_case(dimension: int) -> Case:
     def simulate(people: int, rng: np.random.Generator) -> Simulated:
         omega = wishart(model.degrees, (model.degrees * model.scale * np.eye(dimension))[None], rng)[0]
         z = np.linalg.solve(np.linalg.cholesky(omega).T, rng.standard_normal((dimension, people))).T
-        return (omega / model.norm_bound**2)[upper], moments(model.statistic, z, np.zeros(people))
+        return Simulated((omega / model.norm_bound**2)[upper], moments(model.statistic, z, np.zeros(people)))
 
     return Case(model, simulate, _derived)
 
@@ -124,7 +132,7 @@ def normal_case() -> Case:
     def simulate(people: int, rng: np.random.Generator) -> Simulated:
         m, s = rng.normal() / math.sqrt(model.precision), math.exp(rng.uniform(math.log(0.01), 0))
         x = m + s * rng.normal(size=(people, 1))
-        return np.array([m, s]), moments(model.statistic, x, np.zeros(people))
+        return Simulated(np.array([m, s]), moments(model.statistic, x, np.zeros(people)))
 
     return Case(
         model, simulate, lambda theta: np.stack([theta @ [1, 1.645], theta[:, 1] ** 2, theta @ [1, -1]], axis=1)
@@ -142,29 +150,15 @@ def ranks(case: Case, people: int, epsilon: float, datasets: int, seed: int, poi
     perturbation, found = perturbation_of(case.model, people, 1), []
     scale = mechanism.scale(perturbation, 1)
     for dataset in range(datasets):
-        truth, private = case.simulate(people, rng)
+        truth, private, _ = case.simulate(people, rng)
         measured = seeded_noise(rng)(perturbation.values(private), scale * perturbation.ratios)
         drawn = perturbation.believed(measured, scale, points, SeededStream(b"%d %d" % (seed, dataset)))
         found.append(_rank(case, truth, drawn))
     return np.array(found)
 
 
-def drawn_ranks(
-    case: Case, people: int, samples: int, temperature: float, datasets: int, seed: int
-) -> NDArray[np.int64]:
-    rng, mechanism, found = np.random.default_rng(seed), RegressionBaps(samples, temperature), []
-    for dataset in range(datasets):
-        truth, private = case.simulate(people, rng)
-        drawn = mechanism.draw(case.model, people, 1, private, rng.bytes)
-        stream = SeededStream(b"%d %d" % (seed, dataset))
-        points = believed_means(case.model, people, temperature, drawn, POINTS, stream)
-        found.append(_rank(case, truth, points))
-    return np.array(found)
-
-
 def _rank(case: Case, truth: Array, points: Array) -> NDArray[np.int64]:
-    both = np.concatenate([truth[None, :], points])
-    values = np.concatenate([both, case.derived(both)], axis=1)
+    values = case.with_derived(np.concatenate([truth[None, :], points]))
     return np.asarray((values[1:] < values[0]).sum(axis=0))
 
 

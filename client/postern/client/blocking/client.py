@@ -167,13 +167,17 @@ class Client:
         privacy_unit: Mapping[str, Any] | None = None,
         n: int | None = None,
         description: str | None = None,
+        rehearsal: bool = False,
+        seed: int | None = None,
         force: bool = False,
         idempotency_key: str | None = None,
     ) -> Dataset:
-        """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use."""
+        """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use. `rehearsal`: rows are
+        made up from the columns, the same for the same `seed`."""
         budget = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta)
         what = given(name=name, columns=columns, budget=budget, source=source or stewards.UPLOADED)
         spec = what | given(privacy_unit=privacy_unit, n=n, description=description, force=force or None)
+        spec |= given(rehearsal=rehearsal or None, seed=seed)
         return self.send(stewards.create_dataset(spec, idempotency_key))
 
     def dataset(self, dataset: str) -> Dataset:

@@ -26,6 +26,7 @@ class Dataset(Shown):
     archived_at: datetime | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
     """What was changed in the schema after rows had been uploaded or checked; every card tells it."""
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class PublicDataset(Shown):
     archived_at: datetime | None
     created_at: datetime
     strata: list[dict[str, Any]] | None = None
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

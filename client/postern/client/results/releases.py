@@ -41,6 +41,7 @@ class ReleaseFacts(Shown):
     """Every group with its public number of people; None of one that is private."""
     title: str | None = None
     description: str | None = None
+    rehearsal: bool = False
 
 
 Progress = Callable[[ReleaseFacts, float], None]

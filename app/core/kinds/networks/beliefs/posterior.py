@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from app.core.kinds.belief import POINTS, Belief
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
+from app.core.kinds.networks.beliefs.count_chain import CountChains
+from app.core.kinds.networks.beliefs.count_pace import count_pace
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.beliefs.pace import pace
 from app.core.kinds.networks.beliefs.record_chain import RecordChain
@@ -23,10 +25,15 @@ EDGE = 1e-12
 def posterior_samples(
     model: NetworkModel, measured: NoisyTables, samples: int, generator: np.random.Generator
 ) -> Array:
-    """(samples, cells), not trimmed. Neighbours in the chain are alike: independent they are not, but equally good."""
-    steps = pace(model.network, measured.rows, measured.scale, measured.moved, samples)
-    drawn, mean = block_posterior(model.network, measured, 1 if steps.chain else samples, generator)
-    return RecordChain(model.network, measured, steps, generator).samples(mean, samples) if steps.chain else drawn
+    """(samples, cells), not trimmed. Neighbours in a chain are alike: independent they are not, but equally good."""
+    network = model.network
+    quick = count_pace(network, measured.rows, measured.scale, measured.moved, samples)
+    if quick is not None:
+        start, _ = block_posterior(network, measured, quick.chains, generator)
+        return np.asarray(CountChains(network, [measured], quick, generator).samples(start, samples)[0])
+    steps = pace(network, measured.rows, measured.scale, measured.moved, samples)
+    drawn, mean = block_posterior(network, measured, 1 if steps.chain else samples, generator)
+    return RecordChain(network, measured, steps, generator).samples(mean, samples) if steps.chain else drawn
 
 
 def calibrated_belief(model: NetworkModel, measured: NoisyTables, seed: bytes) -> Belief:
@@ -64,4 +71,5 @@ def within_range(model: NetworkModel, tables: Array) -> Array:
 def posterior_seconds(model: NetworkModel, rows: tuple[int, int], scale: float, moved: float, samples: int) -> float:
     """Public: what `posterior_samples` takes on the machine of reference."""
     cells = model.network.cell_count
-    return 0.02 + cells * 150e-6 + samples * cells * 200e-9 + pace(model.network, rows, scale, moved, samples).seconds
+    found = count_pace(model.network, rows, scale, moved, samples) or pace(model.network, rows, scale, moved, samples)
+    return 0.02 + cells * 150e-6 + samples * cells * 200e-9 + found.seconds

@@ -1,4 +1,4 @@
-"""p(θ, records | R) for noisy tables of a whole network, by turns θ | records and records | θ, R.
+"""p(θ, records | R) for noisy tables of a network too wide for tables of counts, by turns θ | records and records | θ, R.
 
 Records are made up: n of them with every variable known. Their tables agree about everything tables can agree about, are whole,
 not negative and sum to n, because they are tables of records.

@@ -1,7 +1,7 @@
 """What `laplace`, `gaussian` and `fourier` on a network have in common: noise on whole numbers once, all else for free.
 
 What is measured is kept as it is, negative or not: holding it to [0, n] would throw some of it away. Samples are draws of the
-posterior given all noisy numbers together (`beliefs/record_chain.py`), under the prior as declared. The trim, which costs a
+posterior given all noisy numbers together (`beliefs/count_chain.py`), under the prior as declared. The trim, which costs a
 noisy release nothing, is put on afterwards: stored samples are held to the model's public range, split by split. The
 calibrated view is not held to it.
 """
@@ -35,8 +35,8 @@ Array = NDArray[np.float64]
 NOT_KEPT = "this release was made before noisy counts were kept with the samples"
 
 MEASURED = (
-    "points are of a finite chain over made-up records, or of tables taken one by one, and 90 % intervals held "
-    "83 to 91 % in simulations (24 to 30 datasets a setting)"
+    "points are of finite chains over made-up records, or of tables taken one by one, and 90 % intervals held 87 to 92 % in "
+    "simulations of six yes/no nodes and 100 to 10,000 people (60 to 80 datasets a setting)"
 )
 
 

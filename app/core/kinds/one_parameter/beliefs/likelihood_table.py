@@ -29,8 +29,13 @@ class LikelihoodTable:
 
     totals: Array
     log_likelihood: Array
-    score: float
-    """The largest log p(t)·p(R|t), as sized up."""
+    scores: Array
+    """log p(t)·p(R|t) at each, p(t) as sized up."""
+
+    @property
+    def score(self) -> float:
+        """The largest."""
+        return float(self.scores.max())
 
     def at(self, totals: Array) -> Array:
         return np.interp(totals, self.totals, self.log_likelihood)
@@ -55,7 +60,7 @@ def likelihood_table(law: RowLaw, measurement: Measurement, rows: int) -> Likeli
     scores = heights + np.interp(totals, rows * law.mean, predictive)
     kept = np.flatnonzero(scores >= scores.max() - CUT)
     inside = slice(max(0, kept[0] - 1), kept[-1] + 2)
-    return LikelihoodTable(totals[inside], heights[inside], float(scores.max()))
+    return LikelihoodTable(totals[inside], heights[inside], scores[inside])
 
 
 def predictive_size(law: RowLaw, rows: int) -> Array:

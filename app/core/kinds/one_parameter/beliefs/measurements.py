@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,11 @@ ROWS_REACH_SDS = 9.0
 
 
 class Measurement(Protocol):
-    """`hints` are sums near which log p(R|t) may have a peak of its own; `rows_within` holds all numbers of rows that count."""
+    """`hints` are sums near which log p(R|t) may have a peak of its own; `rows_within` holds all numbers of rows that count,
+    and where log p(R|t) is `cornered` in them a few would not do for all."""
 
+    @property
+    def cornered(self) -> bool: ...
     def log_likelihood(self, totals: Array, rows: int) -> Array: ...
     def hints(self, rows: int) -> Array: ...
     def rows_within(self, least: int, most: int) -> tuple[int, int]: ...
@@ -35,6 +38,8 @@ class DrawnPoints:
     The closed form τ·t·Ση − N·ψ_τ(t), which leaves out γ, is no substitute: one stray of the uniform share among five draws
     would move the answer by many standard deviations.
     """
+
+    cornered = False
 
     def __init__(self, grid: PublicGrid, samples: Array) -> None:
         self._grid = grid
@@ -58,6 +63,8 @@ class DrawnPoints:
 
 class ScoredPoint:
     """One draw with weights exp(gain·p_k), p the mixed posterior's probabilities, itself mixed with γ (`map`)."""
+
+    cornered = False
 
     def __init__(self, grid: PublicGrid, gain: float, sample: float) -> None:
         self._grid, self._gain = grid, gain
@@ -90,6 +97,7 @@ class NoisySum:
     scale: float
     gaussian: bool
     scale_up: int = 1
+    cornered: ClassVar[bool] = False
 
     def log_likelihood(self, totals: Array, rows: int) -> Array:
         return log_noise(self.noisy - self.scale_up * totals, self.scale, self.gaussian)
@@ -113,6 +121,10 @@ class NoisySumAndRows:
     gaussian: bool
     scale_up: int = 1
     rows_scale_up: int = 1
+
+    @property
+    def cornered(self) -> bool:
+        return not self.gaussian
 
     def log_likelihood(self, totals: Array, rows: int) -> Array:
         centred = self.scale_up * (2 * totals - self.steps * rows)

@@ -1,6 +1,8 @@
 """p(θ|R) ∝ π(θ)·Σ_t p(t|θ)·p(R|t), which is Σ_t p(θ|t)·p(t|R), as a table in φ and then as points.
 
-The table is even in φ and is drawn again closer until the posterior fills it.
+The table is drawn again closer until the posterior fills it. A single draw leaves some 2⁻²⁴ of the prior standing wherever θ may
+be, the sampler's uniform share, and a point scored by probability much more: that range then has coarse cells, and its peak
+close ones.
 """
 
 import numpy as np
@@ -16,13 +18,16 @@ from app.core.parameters import Parameter
 from app.errors import CalibratedUnavailable, NumericalFailure
 
 Array = NDArray[np.float64]
+Within = tuple[float, float]
 
 CELLS = 1_536
 GAP_MAX = 0.5
 _CELLS_FEW = 192
-_CUT = 34.0
+_CUT, _PEAK, _PEAK_SUMS = 34.0, 6.0, 4.0
+"""Nats below the top that a table holds, that its close cells do, and that sums may be which show where these belong."""
 _TURNS = 12
 _POWER_STEP = 1e-3
+_PEAK_SHARE = 0.25
 
 
 def calibrated_range(model: NaturalModel, people: int) -> tuple[Parameter, ...]:
@@ -51,31 +56,42 @@ def belief_of(law: RowLaw, slices: Slices, seed: bytes, cells: int = CELLS) -> B
 
 
 def calibrated_table(
-    law: RowLaw, slices: Slices, within: tuple[float, float] | None = None, cells: int = CELLS
+    law: RowLaw, slices: Slices, within: Within | None = None, cells: int = CELLS
 ) -> tuple[Array, Array]:
     """(edges in φ, the mass between each two), of what lies `within` a range of φ."""
-    reach = [each.phi_ends(law) for each in slices]
+    whole = _closer(law, slices, -np.inf, _CUT, within)
+    top = max(float(each.scores.max()) for each in slices)
+    peak = _closer(law, slices, top - _PEAK_SUMS, _PEAK, within)
+    edges = np.linspace(*whole, cells + 1)
+    if peak[1] - peak[0] < (whole[1] - whole[0]) * _PEAK_SHARE:
+        edges = np.union1d(np.linspace(*whole, cells // 2 + 1), np.linspace(*peak, cells + 1).clip(*whole))
+    log_mass = _log_masses(law, slices, edges)
+    return edges, np.exp(log_mass - log_mass.max())
+
+
+def _closer(law: RowLaw, slices: Slices, least: float, cut: float, within: Within | None) -> tuple[float, float]:
+    """Between which φ the posterior is within `cut` nats of its top, given the sums whose score is `least` or more."""
+    reach = [each.phi_ends(law, least) for each in slices if each.scores.max() >= least]
     first, last = min(low for low, _ in reach), max(high for _, high in reach)
     if within is not None:
         first, last = max(first, within[0]), min(last, within[1])
         first, last = (first, last) if first < last else within
     for _ in range(_TURNS):
-        edges, log_mass = _table(law, slices, first, last, _CELLS_FEW)
-        kept = np.flatnonzero(log_mass >= log_mass.max() - _CUT)
+        edges = np.linspace(first, last, _CELLS_FEW + 1)
+        log_mass = _log_masses(law, slices, edges)
+        kept = np.flatnonzero(log_mass >= log_mass.max() - cut)
         first, last = float(edges[max(kept[0] - 1, 0)]), float(edges[min(kept[-1] + 2, _CELLS_FEW)])
         if kept[-1] - kept[0] >= _CELLS_FEW // 6:
             break
-    edges, log_mass = _table(law, slices, first, last, cells)
-    return edges, np.exp(log_mass - log_mass.max())
+    return first, last
 
 
-def _table(law: RowLaw, slices: Slices, first: float, last: float, cells: int) -> tuple[Array, Array]:
-    edges = np.linspace(first, last, cells + 1)
+def _log_masses(law: RowLaw, slices: Slices, edges: Array) -> Array:
     phi = (edges[:-1] + edges[1:]) / 2
-    log_mass = _log_prior_masses(law, edges, phi) + log_evidence(law, slices, phi)
+    log_mass = _log_prior_masses(law, edges, phi) + np.log(np.diff(edges)) + log_evidence(law, slices, phi)
     if not np.isfinite(log_mass.max()):
         raise NumericalFailure("a calibrated posterior came out undefined")
-    return edges, log_mass
+    return np.asarray(log_mass)
 
 
 def _log_prior_masses(law: RowLaw, edges: Array, phi: Array) -> Array:
@@ -84,9 +100,9 @@ def _log_prior_masses(law: RowLaw, edges: Array, phi: Array) -> Array:
     There the mass of the first cell is 2ᵖ/(1+p) times that, much more for a prior that piles up at an end.
     """
     found = law.prior.log_weight(phi)
-    half = phi[0] - edges[0]
     for cell, at_end, inward in ((0, edges[0] <= law.prior.first, 1), (-1, edges[-1] >= law.prior.last, -1)):
         if at_end:
+            half = abs(phi[cell] - edges[cell])
             near = phi[cell] + inward * half * np.array([-_POWER_STEP, _POWER_STEP])
             power = float(np.diff(law.prior.log_weight(near))[0]) / (2 * _POWER_STEP)
             if -1 < power < 0:

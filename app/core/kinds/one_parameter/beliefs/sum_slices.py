@@ -3,7 +3,8 @@
 Sums are visited a quarter of an sd of p(t|θ) apart, nearer where p(R|t) bends or the law narrows down to an end, and never
 nearer than the lattice: each node stands for the whole numbers around it. Where the number of rows m is not known, because
 people may have several each or because they are those of a private group, it has a prior of its own, flat from the least to the
-most: a slice for each of a few m, close where they count.
+most: a slice for each of a few m, close where they count and closer where noise has corners: a law e^{−|m̃−m|/b} five b apart is
+no sum over m.
 """
 
 import math
@@ -28,6 +29,9 @@ NODES_MAX = 2**20
 ROW_NODES = 17
 _ROW_NODES_FEW = 7
 _ROW_TURNS = 8
+_ROW_NODES_MAX = 96
+_CORNER_NEAR, _CORNER_STEP, _CORNER_HIDDEN = 12.0, 0.5, 0.1
+"""Nats from the top that count, that two numbers of rows may be apart there, and that may hide between them."""
 _TOGETHER = 48
 _GRADED = 256
 
@@ -40,6 +44,8 @@ class Slice:
     totals: Array
     log_weight: Array
     depth: Array
+    scores: Array
+    """log p(t)·p(R|t) at each node, p(t) as sized up."""
 
     @property
     def gap(self) -> float:
@@ -48,9 +54,10 @@ class Slice:
             return 0.0
         return float(self.depth[-1] - self.depth[0]) / len(self.depth)
 
-    def phi_ends(self, law: RowLaw) -> tuple[float, float]:
-        """Where θ may be for any of these sums."""
-        ends = np.array([self.depth[0] - REACH_SDS, self.depth[-1] + REACH_SDS]) / math.sqrt(self.rows)
+    def phi_ends(self, law: RowLaw, least: float = -math.inf) -> tuple[float, float]:
+        """Where θ may be for any of these sums whose score is `least` or more."""
+        depth = self.depth[self.scores >= least]
+        ends = np.array([depth[0] - REACH_SDS, depth[-1] + REACH_SDS]) / math.sqrt(self.rows)
         rising = law.phi[0] < law.phi[-1]
         outer = (law.prior.first, law.prior.last) if rising else (law.prior.last, law.prior.first)
         phi = np.interp(ends, law.depth, law.phi, left=outer[0], right=outer[1])
@@ -82,7 +89,11 @@ class NoRows:
     log_likelihood: float
     gap: ClassVar[float] = 0.0
 
-    def phi_ends(self, law: RowLaw) -> tuple[float, float]:
+    @property
+    def scores(self) -> Array:
+        return np.array([self.log_likelihood])
+
+    def phi_ends(self, law: RowLaw, least: float = -math.inf) -> tuple[float, float]:
         return law.prior.first, law.prior.last
 
     def log_evidence(self, law: RowLaw, phi: Array) -> Array:
@@ -112,12 +123,43 @@ def _some_rows(law: RowLaw, measurement: Measurement, least: int, most: int) -> 
             break
         rows = _even(low, high, ROW_NODES)
         tables = [likelihood_table(law, measurement, each) for each in rows]
+    if measurement.cornered and len(rows) > 1:
+        rows, tables = _with_corners(law, measurement, rows, tables)
     best = max(table.score for table in tables)
     shares = _stands_for(rows)
     kept = [
         (m, table, share) for m, table, share in zip(rows, tables, shares, strict=True) if table.score >= best - CUT
     ]
     return [_slice(law, table, m, share) for m, table, share in kept]
+
+
+def _with_corners(
+    law: RowLaw, measurement: Measurement, rows: list[int], tables: list[LikelihoodTable]
+) -> tuple[list[int], list[LikelihoodTable]]:
+    """Numbers of rows halved until neighbours differ by little, and by less the nearer they are to the top."""
+    found = dict(zip(rows, tables, strict=True))
+    while len(found) < _ROW_NODES_MAX:
+        rows = sorted(found)
+        middles = _unresolved(np.array(rows, dtype=np.float64), np.array([found[each].score for each in rows]))
+        if not len(middles):
+            break
+        found |= {each: likelihood_table(law, measurement, each) for each in middles}
+    rows = sorted(found)
+    return rows, [found[each] for each in rows]
+
+
+def _unresolved(rows: Array, scores: Array) -> list[int]:
+    """Middles of cells that are too steep, or may hide a peak: of a concave function it lies below its neighbours' lines."""
+    widths = np.diff(rows)
+    slopes = np.diff(scores) / widths
+    before, after = np.append(slopes[0], slopes[:-1]), np.append(slopes[1:], slopes[-1])
+    bend = np.maximum(before - after, 1e-300)
+    hidden = widths * np.maximum(before - slopes, 0) * np.maximum(slopes - after, 0) / bend
+    below = scores.max() - np.maximum(scores[:-1], scores[1:])
+    allowed = 1 + below / 3
+    open_cells = (np.abs(np.diff(scores)) > _CORNER_STEP * allowed) | (hidden > _CORNER_HIDDEN * allowed)
+    open_cells &= (widths > 1) & (below < _CORNER_NEAR)
+    return [int(each) for each in np.floor((rows[:-1] + rows[1:]) / 2)[open_cells]]
 
 
 def log_evidence(law: RowLaw, slices: Slices, phi: Array) -> Array:
@@ -136,7 +178,8 @@ def _slice(law: RowLaw, table: LikelihoodTable, rows: int, share: float) -> Slic
     edges = np.floor((totals[:-1] + totals[1:]) / 2)
     stands_for = np.diff(np.concatenate([[totals[0] - 1], edges, [totals[-1]]]))
     log_weight = table.at(totals) + np.log(stands_for) + math.log(share)
-    return Slice(rows, totals, log_weight, np.interp(totals, mean, depth))
+    scores = np.interp(totals, table.totals, table.scores)
+    return Slice(rows, totals, log_weight, np.interp(totals, mean, depth), scores)
 
 
 def _even(low: int, high: int, count: int) -> list[int]:

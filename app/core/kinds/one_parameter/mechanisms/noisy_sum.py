@@ -31,7 +31,7 @@ from app.errors import CalibratedUnavailable
 
 Scales = tuple[float, ...]
 Factors = tuple[int, ...]
-SLICES_SHOWN = 25
+SLICES_SHOWN = 50
 FAR = 1e6
 
 

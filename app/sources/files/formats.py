@@ -1,7 +1,7 @@
 """Which format a file is: what its content type claims, checked against its first bytes.
 
 The engine reads CSV and Parquet. What is sent may also be Arrow IPC, or packed: it is written anew as one of the two
-(`files/`), because DuckDB reads Arrow only with an extension that would have to be fetched. A file that is read where it
+(this folder), because DuckDB reads Arrow only with an extension that would have to be fetched. A file that is read where it
 lies has to be CSV or Parquet already, and anything else is refused by name.
 """
 

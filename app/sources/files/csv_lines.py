@@ -7,7 +7,7 @@ this module checks on the bytes:
 
 - UTF-8, optionally with a byte order mark; no control characters but tab;
 - every line ends the same way, `\\n` or `\\r\\n` (the last may end with the file);
-- a record never spans lines. Uploads in which one does, or which are not UTF-8, are written anew first (`files/`); in a file
+- a record never spans lines. Uploads in which one does, or which are not UTF-8, are written anew first (this folder); in a file
   that is read where it lies, a line break inside quotes is refused.
 """
 
