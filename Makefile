@@ -55,7 +55,7 @@ test-second: $(VENV)/.installed-dev
 
 # Once, before several workers would each compile the same modules at the same time.
 test-compiled: $(VENV)/.installed-dev
-	@$(BIN)/pytest --collect-only -qq -p no:cacheprovider > /dev/null
+	@$(BIN)/pytest --collect-only -qq -p no:cacheprovider > $(VENV)/collected.txt || { tail -n 40 $(VENV)/collected.txt; exit 1; }
 
 test-defects: setup ## Put defects into a copy of the sources, one at a time, and see that the suite notices each
 	$(BIN)/python -m tests.defects.run $(ARGS)

@@ -12,6 +12,10 @@ from app.cli.remote import as_sent, remote_client
 def release(
     dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
     file: Annotated[str, typer.Argument(help="Model and mechanism as a JSON file; - for standard input.")],
+    by: Annotated[
+        list[str] | None, typer.Option(help="Group by this column; again for another. Overrides the file's.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="A condition on rows, such as 'age >= 65'.")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Repeat with the same key and nothing is charged twice.")
     ] = None,
@@ -23,7 +27,8 @@ def release(
     from postern.client import WaitedTooLong
     from postern.client.calls import readers, stewards
 
-    body = read_json_file(file) | check_spec(check_epsilon, check_delta)
+    groups = ({"by": by} if by else {}) | ({} if where is None else {"where": where})
+    body = read_json_file(file) | groups | check_spec(check_epsilon, check_delta)
     with remote_client() as client:
         facts = client.send(stewards.request_release(dataset, body, idempotency_key))
         if wait_s > 0:

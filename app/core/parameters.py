@@ -1,4 +1,4 @@
-"""A released parameter: its name and the public range it was trimmed to, and where each name of a release stands."""
+"""A released parameter: its name, its group and the public range it was trimmed to, and where each name of a release stands."""
 
 import math
 from collections import OrderedDict
@@ -12,17 +12,34 @@ RELEASES_KEPT_MAX = 8
 """A network may have 50,000 parameters; a question names a few."""
 
 
+Group = tuple[tuple[str, str], ...]
+"""(column, level) for every column a release is grouped by, in the order they were named; empty without groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`lower` and `upper` are public; every stored sample lies between them."""
+    """`lower` and `upper` are public; every stored sample lies between them.
+
+    Of a release by groups every group has its own: `theta[arm=drug]` is `theta` of that `group`.
+    """
 
     name: str
     lower: float
     upper: float
+    group: Group = ()
+    of: str | None = None
+    """The name without the group, where there is one."""
 
     def __post_init__(self) -> None:
         if not -math.inf < self.lower < self.upper < math.inf:
             raise ValueError("a parameter needs finite lower < upper")
+
+
+def in_group(parameter: Parameter, group: Group) -> Parameter:
+    """The same of one group; of one that is part of a group already, of both."""
+    own = parameter.of or parameter.name
+    shown = ",".join(f"{column}={level}" for column, level in group)
+    return Parameter(f"{own}[{shown}]" if group else own, parameter.lower, parameter.upper, group, own)
 
 
 _kept: OrderedDict[int, tuple[tuple[Parameter, ...], dict[str, int]]] = OrderedDict()
@@ -56,4 +73,9 @@ def _places(parameters: Sequence[Parameter]) -> dict[str, int]:
 
 
 def parameters_json(parameters: Sequence[Parameter]) -> list[dict[str, Any]]:
-    return [{"name": each.name, "lower": each.lower, "upper": each.upper} for each in parameters]
+    return [parameter_json(each) for each in parameters]
+
+
+def parameter_json(parameter: Parameter) -> dict[str, Any]:
+    shown = {"name": parameter.name, "lower": parameter.lower, "upper": parameter.upper}
+    return shown | ({"group": dict(parameter.group)} if parameter.group else {})

@@ -65,9 +65,12 @@ def without_regime(event: str) -> str:
 
 
 def columns_named(model: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns whose names occur anywhere in a model; all of them if none does."""
+    """The columns whose names occur anywhere in a model; all of them if none does, or if others may be needed to read these:
+    where one is derived, or a condition names some."""
     texts = set(_texts(model))
-    return {name: column for name, column in columns.items() if name in texts} or dict(columns)
+    named = {name: column for name, column in columns.items() if name in texts}
+    derived = any("from" in column for column in named.values())
+    return dict(columns) if not named or derived or "where" in (model.get("groups") or {}) else named
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -53,6 +53,7 @@ class DatasetView:
     name: str
     columns: dict[str, Any]
     n: int | None
+    strata: list[dict[str, Any]] | None
     budget: BudgetView
     privacy_unit: dict[str, Any] | None
     source: dict[str, Any]
@@ -67,13 +68,14 @@ class DatasetView:
 
 @dataclass(frozen=True, slots=True)
 class PublicDatasetView:
-    """What anyone with a right on a dataset sees of it: nothing that a row decides but the public number of people."""
+    """What anyone with a right on a dataset sees of it: nothing that a row decides but public numbers of people."""
 
     id: str
     name: str
     description: str | None
     columns: dict[str, Any]
     n: int | None
+    strata: list[dict[str, Any]] | None
     privacy_unit: dict[str, Any] | None
     archived_us: int | None
     created_us: int
@@ -117,6 +119,9 @@ class ReleaseView:
     check: dict[str, Any] | None = None
     title: str | None = None
     description: str | None = None
+    by: list[str] | None = None
+    where: str | None = None
+    groups: list[dict[str, Any]] | None = None
     rehearsal: bool = False
 
 

@@ -15,9 +15,7 @@ from app.core.schema import Column
 from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
-from app.sources.engine import literal
-
-_BINARY = {"false": "0", "true": "1"}
+from app.sources.grouping.keyed_rows import BINARY, Keys, aggregated, level_place
 
 
 class LevelCounts:
@@ -28,7 +26,7 @@ class LevelCounts:
             column = columns.get(name)
             if column is None or column.type == "real":
                 raise InvalidModel("model.nodes", "categorical, binary or integer columns of the dataset")
-            if column.type == "binary" and not set(levels) <= set(_BINARY):
+            if column.type == "binary" and not set(levels) <= set(BINARY):
                 raise InvalidModel("model.nodes", "false and true as the levels of binary columns")
         sizes = {name: len(levels) for name, levels in request.levels}
         for node in request.nodes:
@@ -39,16 +37,20 @@ class LevelCounts:
         self, request: CountsRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
     ) -> Sequence[str]:
         """The place of each column's level."""
-        return [_place(columns[name], rules[name], levels) for name, levels in request.levels]
+        return [level_place(columns[name], rules[name], levels) for name, levels in request.levels]
 
-    def totals(self, request: CountsRequest, table: str) -> str:
+    def width(self, request: CountsRequest) -> int:
+        return len(request.levels)
+
+    def totals(self, request: CountsRequest, table: str, keys: Keys = ()) -> str:
         places = {name: f"v{place}" for place, name in enumerate(request.columns)}
         numbers, start = [], 0
         for node in request.nodes:
             numbers.append(f"{start} + {_number_in_node(node, places)}")
             start += math.prod(node.shape)
         listed = ", ".join([*numbers, f"{start}"])
-        return f"SELECT cell, count(*) FROM (SELECT unnest([{listed}]) AS cell FROM {table}) GROUP BY cell"  # noqa: S608
+        cells = f"(SELECT {', '.join([*keys, f'unnest([{listed}]) AS cell'])} FROM {table})"  # noqa: S608
+        return aggregated(["count(*)"], cells, (*keys, "cell"))
 
     def exact(self, request: CountsRequest, found: Sequence[tuple[Any, ...]]) -> ExactCounts:
         size = sum(math.prod(node.shape) for node in request.nodes)
@@ -56,18 +58,6 @@ class LevelCounts:
         for cell, count in found:
             counts[cell] = count
         return ExactCounts(counts[:size], int(counts[size]))
-
-
-def _place(column: Column, rule: CellRule, levels: Sequence[str]) -> str:
-    """An enumeration finds a level by hashing, however many there are."""
-    cell, spelled = rule.canonical, levels
-    if column.type == "binary":
-        spelled = [_BINARY[level] for level in levels]
-    elif column.type == "integer":
-        # The engine's casts are generous: '1.5' and '1_0' have a canonical spelling without being allowed.
-        cell = f"CASE WHEN {rule.valid} THEN {rule.canonical} END"
-    enumeration = f"ENUM({', '.join(map(literal, spelled))})"
-    return f"coalesce(enum_code(TRY_CAST({cell} AS {enumeration})), 0)::USMALLINT"
 
 
 def _number_in_node(node: NodeCounts, places: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ from app.errors import (
 from app.sources.engine import Connection, EngineError, Limits, OutOfRoom, OutOfTime, open_engine
 from app.sources.files.csv_lines import ROW, count_lines
 from app.sources.files.formats import Format
+from app.sources.grouping.strata_counts import Strata, count_strata
 from app.sources.row_faults import faults_of
 from app.sources.scans import Scan, open_scan
 from app.sources.typed_rows import PROBLEMS_MAX
@@ -43,6 +44,8 @@ class UploadReport:
     ignored_columns: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     outside: Mapping[str, int] = field(default_factory=dict)
+    strata: Strata | None = None
+    """By public columns, where there are any: as public as n."""
 
     def __repr__(self) -> str:
         return "UploadReport(private)"
@@ -110,10 +113,11 @@ def _report(
         people, clipped = _count_people(connection, scan, unit, rows)
         if n is not None and people != n:
             raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
+        strata = count_strata(connection, scan, columns, unit)
         if then is not None:
             then.run(connection, scan)
         missing, outside = _count_cells(connection, scan, columns)
-    return UploadReport(rows, people, clipped, scan.others, missing, outside)
+    return UploadReport(rows, people, clipped, scan.others, missing, outside, strata)
 
 
 def _lines(path: Path, file_format: Format, limits: Limits) -> int | None:

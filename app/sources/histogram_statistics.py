@@ -11,6 +11,7 @@ import numpy as np
 from app.core.schema import Column
 from app.core.statistics.histograms import ExactHistogram, HistogramRequest
 from app.sources.cell_rules import CellRule
+from app.sources.grouping.keyed_rows import Keys, aggregated
 from app.sources.sum_statistics import LatticeSum
 
 
@@ -25,13 +26,16 @@ class BinCounts:
     ) -> Sequence[str]:
         return LatticeSum().cells(request.of, columns, rules)
 
-    def totals(self, request: HistogramRequest, table: str) -> str:
+    def width(self, request: HistogramRequest) -> int:
+        return 1
+
+    def totals(self, request: HistogramRequest, table: str, keys: Keys = ()) -> str:
         ends = (*request.firsts[1:], request.of.steps + 1)
         counts = [
             f"count(*) FILTER (WHERE v0 >= {first} AND v0 < {end})"
             for first, end in zip(request.firsts, ends, strict=True)
         ]
-        return f"SELECT {', '.join(counts)} FROM {table}"  # noqa: S608 - whole numbers
+        return aggregated(counts, table, keys)
 
     def exact(self, request: HistogramRequest, found: Sequence[tuple[Any, ...]]) -> ExactHistogram:
         return ExactHistogram(np.array(found[0], dtype=np.int64))

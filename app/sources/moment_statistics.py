@@ -18,6 +18,7 @@ from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import double, literal
+from app.sources.grouping.keyed_rows import Keys, aggregated
 
 _INT64 = 2**63 - 1
 
@@ -37,12 +38,15 @@ class ProductMoments:
         """Scaled coordinates, the target last."""
         return [_scaled(coordinate, rules[coordinate.column]) for coordinate in _coordinates(request)]
 
-    def totals(self, request: MomentsRequest, table: str) -> str:
-        whole = _whole_numbers(request, table)
+    def width(self, request: MomentsRequest) -> int:
+        return len([*_coordinates(request)])
+
+    def totals(self, request: MomentsRequest, table: str, keys: Keys = ()) -> str:
+        whole = _whole_numbers(request, table, keys)
         names = [f"z{i}" for i in range(request.dimension)]
         columns = [*names, "y"]
         products = [f"sum({a} * {b})" for i, a in enumerate(columns) for b in columns[i:]]
-        return f"SELECT count(*), {', '.join(products + [f'sum({name})' for name in names])} FROM {whole}"  # noqa: S608
+        return aggregated(["count(*)", *products, *(f"sum({name})" for name in names)], whole, keys)
 
     def exact(self, request: MomentsRequest, found: Sequence[tuple[Any, ...]]) -> ExactMoments:
         """Sums of no rows are NULL. What int64 cannot hold, 2³¹ rows and more, is clamped: the caller clamps closer."""
@@ -71,15 +75,16 @@ def _scaled(coordinate: Coordinate, rule: CellRule) -> str:
     return f"least(greatest({scaled}, {double(-1.0)}), {double(1.0)})"
 
 
-def _whole_numbers(request: MomentsRequest, table: str) -> str:
-    """SQL of a table with the columns z0, z1, … and y."""
+def _whole_numbers(request: MomentsRequest, table: str, keys: Keys = ()) -> str:
+    """SQL of a table with the columns z0, z1, … and y, beside the keys."""
     features = [f"v{i}" for i in range(len(request.coordinates))]
     scaled = [double(1.0), *features] if request.intercept else features
     squares = " + ".join(f"{value} * {value}" for value in scaled)  # added from left to right
     divisor = f"greatest(sqrt({squares}), {double(request.norm_bound)})"
     z = [f"{_nearest(f'{value} / divisor', request.steps)} AS z{i}" for i, value in enumerate(scaled)]
     y = "0::BIGINT" if request.target is None else _nearest(f"v{len(features)}", LATTICE)
-    return f"(SELECT {', '.join(z)}, {y} AS y FROM (SELECT *, {divisor} AS divisor FROM {table}))"  # noqa: S608
+    shown = ", ".join([*keys, *z, f"{y} AS y"])
+    return f"(SELECT {shown} FROM (SELECT *, {divisor} AS divisor FROM {table}))"  # noqa: S608
 
 
 def _nearest(value: str, steps: int) -> str:

@@ -12,12 +12,21 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from app.core.schema import Column, PrivacyUnit
-from app.core.statistics import CountsRequest, HistogramRequest, MomentsRequest, RowRequest, StatisticRequest
+from app.core.statistics import (
+    CountsRequest,
+    GroupedRequest,
+    HistogramRequest,
+    MomentsRequest,
+    RowRequest,
+    StatisticRequest,
+)
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
 from app.sources.engine import Connection, EngineError, Limits, open_engine
 from app.sources.files.formats import Format
+from app.sources.grouping.group_statistics import OncePerGroup
+from app.sources.grouping.keyed_rows import Keys
 from app.sources.histogram_statistics import BinCounts
 from app.sources.kept_rows import kept_scan
 from app.sources.moment_statistics import ProductMoments
@@ -44,11 +53,14 @@ class RowStatistic(Protocol):
     def cells(self, request: Any, columns: Mapping[str, Column], rules: Mapping[str, CellRule]) -> Sequence[str]:
         """SQL over the scan of what each row brings; total, and never NULL."""
 
-    def totals(self, request: Any, table: str) -> str:
-        """The statement over a table with those cells as v0, v1, …"""
+    def width(self, request: Any) -> int:
+        """How many cells there are of it."""
+
+    def totals(self, request: Any, table: str, keys: Keys = ()) -> str:
+        """The statement over a table with those cells as v0, v1, …; by keys, where there are any, which come first."""
 
     def exact(self, request: Any, found: Sequence[tuple[Any, ...]]) -> Any:
-        """What the statement found, as the type the request asks for."""
+        """What the statement found, without keys, as the type the request asks for."""
 
 
 STATISTICS: dict[type[RowRequest[Any]], RowStatistic] = {
@@ -56,6 +68,7 @@ STATISTICS: dict[type[RowRequest[Any]], RowStatistic] = {
     CountsRequest: LevelCounts(),
     HistogramRequest: BinCounts(),
     MomentsRequest: ProductMoments(),
+    GroupedRequest: OncePerGroup(lambda request: STATISTICS[type(request)]),
 }
 
 

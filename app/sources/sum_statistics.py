@@ -8,6 +8,7 @@ from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
 from app.sources.engine import double
+from app.sources.grouping.keyed_rows import Keys, aggregated
 
 
 class LatticeSum:
@@ -21,8 +22,11 @@ class LatticeSum:
     ) -> Sequence[str]:
         return [steps_of(rules[request.column].number, request)]
 
-    def totals(self, request: StatisticRequest, table: str) -> str:
-        return f"SELECT coalesce(sum(v0::HUGEINT), 0), count(*) FROM {table}"  # noqa: S608
+    def width(self, request: StatisticRequest) -> int:
+        return 1
+
+    def totals(self, request: StatisticRequest, table: str, keys: Keys = ()) -> str:
+        return aggregated(["coalesce(sum(v0), 0)", "count(*)"], table, keys)
 
     def exact(self, request: StatisticRequest, found: Sequence[tuple[Any, ...]]) -> ExactStatistic:
         total, rows = found[0]

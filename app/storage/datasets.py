@@ -46,6 +46,8 @@ class Dataset:
     archived_us: int | None = None
     deleted_us: int | None = None
     rehearsal: int | None = None
+    strata: Mapping[str, Any] | None = None
+    """How many people each combination of public columns has; None without any, and until data was uploaded."""
 
 
 async def insert_dataset(connection: AsyncConnection, dataset: Dataset) -> None:
@@ -64,8 +66,9 @@ def _values(given: Mapping[str, Any]) -> dict[str, Any]:
     values = dict(given)
     for name in _JSON & values.keys():
         values[name] = canonical_json(values[name])
-    if values.get("changes") is not None:
-        values["changes"] = canonical_json(values["changes"])
+    for name in ("changes", "strata"):
+        if values.get(name) is not None:
+            values[name] = canonical_json(values[name])
     return values
 
 
@@ -117,12 +120,25 @@ async def mark_looked(connection: AsyncConnection, dataset_id: str, at_us: int) 
     await connection.execute(update(datasets).where(*never).values(looked_us=at_us))
 
 
-async def set_data(connection: AsyncConnection, dataset_id: str, *, n: int, upload_name: str | None) -> int:
+async def set_data(
+    connection: AsyncConnection,
+    dataset_id: str,
+    *,
+    n: int,
+    upload_name: str | None,
+    strata: Mapping[str, Any] | None = None,
+) -> int:
     """New data is ready; returns its version. The budget stays what it was: it belongs to the people."""
     statement = (
         update(datasets)
         .where(datasets.c.id == dataset_id)
-        .values(n=n, data_state="ready", upload_name=upload_name, data_version=datasets.c.data_version + 1)
+        .values(
+            n=n,
+            data_state="ready",
+            upload_name=upload_name,
+            data_version=datasets.c.data_version + 1,
+            strata=_written(strata),
+        )
         .returning(datasets.c.data_version)
     )
     return int((await connection.execute(statement)).scalar_one())
@@ -144,9 +160,14 @@ async def list_uploads(connection: AsyncConnection) -> tuple[Dataset, ...]:
     return tuple(_record(row) for row in await connection.execute(statement))
 
 
+def _written(strata: Mapping[str, Any] | None) -> str | None:
+    return None if strata is None else canonical_json(strata)
+
+
 def _record(row: Row[tuple[object, ...]]) -> Dataset:
     values = dict(row._mapping)
     for name in _JSON:
         values[name] = json.loads(values[name])
-    values["changes"] = None if values["changes"] is None else json.loads(values["changes"])
+    for name in ("changes", "strata"):
+        values[name] = None if values[name] is None else json.loads(values[name])
     return Dataset(**values)

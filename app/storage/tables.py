@@ -101,6 +101,7 @@ datasets = Table(
     Column("archived_us", BigInteger),
     Column("deleted_us", BigInteger),
     Column("rehearsal", BigInteger),
+    Column("strata", Text),
     UniqueConstraint("owner", "name", name="datasets_owner_name"),
     CheckConstraint("n IS NULL OR n > 0", name="n_positive"),
     CheckConstraint("epsilon >= 0", name="epsilon_not_negative"),

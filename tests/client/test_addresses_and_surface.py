@@ -131,6 +131,7 @@ def test_there_is_a_builder_for_every_kind_of_question() -> None:
         surface.classification("a"),
         surface.explanation(),
         surface.contrast({"a": 1.0}),
+        surface.in_group({"arm": "drug"}, theta),
     ]
     utilities = [
         surface.squared(),

@@ -30,6 +30,7 @@ DATASET: JsonDict = {
     "name": "trial-42",
     "columns": COLUMNS,
     "n": 1000,
+    "strata": None,
     "budget": BUDGET,
     "privacy_unit": None,
     "source": {"kind": "upload", "retain": False},
@@ -111,6 +112,13 @@ class SchemaChange(Answer):
     fields: list[dict[str, str | float]] = Field(description="What was changed; of numbers, from what to what.")
 
 
+class StratumSize(Answer):
+    """People who have these levels of the public columns."""
+
+    group: dict[str, str] = Field(examples=[{"arm": "drug"}])
+    n: Count
+
+
 class Dataset(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [DATASET]})
 
@@ -118,6 +126,10 @@ class Dataset(Answer):
     name: str
     columns: Columns
     n: Count | None = Field(description="The public number of people; null until it is declared or uploaded.")
+    strata: list[StratumSize] | None = Field(
+        description="How many people each combination of public columns has, where anyone does: public, as n is. null without "
+        "public columns, and until rows are uploaded."
+    )
     budget: Budget
     privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
     source: Source
@@ -142,6 +154,7 @@ class PublicDataset(Answer):
     description: str | None
     columns: Columns
     n: Count | None = Field(description="The public number of people; null until it is declared or uploaded.")
+    strata: list[StratumSize] | None = Field(description="People by public columns; null where there are none.")
     privacy_unit: PrivacyUnitSpec | None = Field(description="null: one row a person.")
     archived_at: Time | None = Field(validation_alias="archived_us")
     created_at: Time = Field(validation_alias="created_us")

@@ -94,5 +94,7 @@ class PlannedRelease(Answer):
     """The body to send to `POST /v1/datasets/{id}/releases`."""
 
     model: Model
+    by: Maybe[list[str]] = Field(default=None, description="The columns it would be grouped by.")
+    where: Maybe[str] = Field(default=None, description="The condition on rows.")
     mechanism: Mechanism
     check: Maybe[CheckSpec] = Field(default=None, description="The check of fit, if one was asked for.")

@@ -11,6 +11,7 @@ from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, 
 from app.api.schemas.plan_accuracy import HALF_WIDTH, PlannedRelease, PlanPrecision, PlanTargetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, ParameterRange
 from app.core.kinds.fit_check import CheckSpec
+from app.core.kinds.groups.parsing import GROUPS_MAX, By, Where
 from app.core.schema import ROWS_PER_PERSON_MAX, ColumnName, Columns
 from app.core.specs import Spec
 
@@ -26,6 +27,8 @@ _ACCURACY: JsonDict = {
 }
 PLAN: JsonDict = {
     "model": MODEL,
+    "by": None,
+    "where": None,
     "mechanism": MECHANISM,
     "n": 1000,
     "privacy_unit_rows": 1,
@@ -83,6 +86,13 @@ class PlanUnitBody(Spec):
     max_rows: int = Field(ge=1, le=ROWS_PER_PERSON_MAX, description="Rows one person may own.")
 
 
+class PlannedStratum(Spec):
+    """People who would have these levels of the public columns."""
+
+    group: dict[str, str] = Field(examples=[{"arm": "drug"}], description="A level of every public column in `by`.")
+    n: int = Field(ge=0, le=PEOPLE_MAX, description="How many of them.")
+
+
 class PlanBody(Spec):
     """A release that does not exist, on `n` people that need not exist either."""
 
@@ -91,6 +101,13 @@ class PlanBody(Spec):
     model: Model = Field(description="What would be fitted: a family with its columns, prior and public range.")
     columns: Columns | None = Field(
         default=None, description="The public schema as in a dataset; a plan for `bernoulli` needs none."
+    )
+    by: By | None = Field(default=None, description="Columns to group by, as in a release; null: no groups.")
+    where: Where | None = Field(default=None, description="A condition on rows, as in a release; null: all rows.")
+    strata: list[PlannedStratum] | None = Field(
+        default=None,
+        max_length=GROUPS_MAX,
+        description="How many people each combination of the public columns in `by` has; null: equally many.",
     )
     mechanism: PlanMechanismBody | None = Field(default=None, description="How samples would be drawn; null: `auto`.")
     n: int = Field(ge=1, le=PEOPLE_MAX, description="The public number of people.")
@@ -229,6 +246,8 @@ class Plan(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [PLAN]})
 
     model: Model
+    by: list[str] | None = Field(default=None, description="The columns it would be grouped by; null: no groups.")
+    where: str | None = Field(default=None, description="The condition on rows; null: all rows.")
     mechanism: Mechanism = Field(description="With what was found: ready to be sent in a release.")
     n: Count
     privacy_unit_rows: Count

@@ -94,6 +94,9 @@ class Receipt(Answer):
 
 class SummaryRow(Answer):
     parameter: str
+    group: dict[str, str] | None = Field(
+        default=None, exclude_if=lambda group: group is None, description="Of a release by groups: the parameter's."
+    )
     lower: float = Field(description="Of the public range.")
     upper: float
     mean: float
@@ -148,5 +151,10 @@ class DrawRows(Answer):
     samples: Count
     points: Count | None = Field(description=POINTS)
     parameters: list[str]
+    groups: list[dict[str, str]] | None = Field(
+        default=None,
+        exclude_if=lambda groups: groups is None,
+        description="Of a release by groups: whose each parameter is.",
+    )
     values: list[list[float]]
     receipt: Receipt

@@ -11,6 +11,7 @@ from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mec
 from app.api.schemas.shapes import Answer, Count, Description, Name, PageOf, ParameterRange, Time
 from app.core.decisions import View
 from app.core.kinds.fit_check import CheckSpec
+from app.core.kinds.groups.parsing import By, Where
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.specs import Spec
 
@@ -19,6 +20,9 @@ RELEASE: JsonDict = {
     "dataset": "ds_4kq2mz7w5x3ahgnd",
     "status": "published",
     "model": MODEL,
+    "by": None,
+    "where": None,
+    "groups": None,
     "mechanism": MECHANISM,
     "parameters": [{"name": "theta", "lower": 0.05, "upper": 0.95}],
     "cost": COST,
@@ -39,12 +43,24 @@ class ReleaseBody(Spec):
         json_schema_extra={
             "examples": [
                 {"model": MODEL, "mechanism": MECHANISM},
+                {"model": MODEL, "by": ["arm"], "mechanism": MECHANISM},
                 {"model": COUNTS, "mechanism": AUTO_MECHANISM, "check": CHECK_BODY},
             ]
         }
     )
 
     model: Model = Field(description="What is fitted: a family with its columns, prior and public range.")
+    by: By | None = Field(
+        default=None,
+        description="Columns to group by: one posterior for every combination of their declared levels. Public columns give "
+        "strata of disjoint people, charged as the dearest; null: no groups.",
+    )
+    where: Where | None = Field(
+        default=None,
+        description="A condition on rows, such as age >= 65: of public columns it chooses people, of others it makes one "
+        "measured group; null: all rows. It never changes n.",
+        examples=["age >= 65 and region == 'north'"],
+    )
     mechanism: MechanismBody = Field(description="How samples are drawn.")
     check: CheckSpec | None = Field(
         default=None,
@@ -55,6 +71,13 @@ class ReleaseBody(Spec):
     description: Description | None = None
 
 
+class GroupSize(Answer):
+    """A group, with the public number of people in it."""
+
+    group: dict[str, str] = Field(examples=[{"arm": "drug"}])
+    n: Count | None = Field(description="null where it is private, and known only as far as noisy numbers tell.")
+
+
 class Release(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [RELEASE]})
 
@@ -62,6 +85,11 @@ class Release(Answer):
     dataset: str
     status: Literal["pending", "published", "withdrawn"]
     model: Model
+    by: list[str] | None = Field(default=None, description="The columns it is grouped by; null: no groups.")
+    where: str | None = Field(default=None, description="The condition on rows; null: all rows.")
+    groups: list[GroupSize] | None = Field(
+        default=None, description="Every group, in the order of `parameters`; null: no groups."
+    )
     mechanism: Mechanism
     parameters: list[ParameterRange]
     cost: Cost

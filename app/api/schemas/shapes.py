@@ -86,6 +86,11 @@ class ParameterRange(Answer):
     name: str = Field(description="As it is called in estimands and expressions.")
     lower: float = Field(description="It is never below.")
     upper: float = Field(description="It is never above.")
+    group: dict[str, str] | None = Field(
+        default=None,
+        exclude_if=lambda group: group is None,
+        description="Of a release by groups: whose parameter it is.",
+    )
 
 
 class PageOf(Answer):

@@ -10,6 +10,7 @@ from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MODEL, Mechanism, 
 from app.api.schemas.plan_accuracy import PRECISION, RELEASE_BODY, PartTargetBody, PlannedRelease, PlanPrecision
 from app.api.schemas.plans import PlanUnitBody
 from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta
+from app.core.kinds.groups.parsing import By, Where
 from app.core.schema import Columns
 from app.core.specs import Spec
 from app.services.plans.plan_together import MODELS_MAX
@@ -56,6 +57,8 @@ class PartBody(Spec):
     """One of several models."""
 
     model: Model = Field(description="What would be fitted.")
+    by: By | None = Field(default=None, description="Columns to group it by, as in a release; null: no groups.")
+    where: Where | None = Field(default=None, description="A condition on rows, as in a release; null: all rows.")
     target: PartTargetBody | None = Field(
         default=None,
         description="Its own accuracy; null: it shares what the others leave, like every other without one.",
@@ -103,6 +106,8 @@ class PlannedBudget(Answer):
 
 class PlanPart(Answer):
     model: Model
+    by: list[str] | None = Field(default=None, description="The columns it would be grouped by; null: no groups.")
+    where: str | None = Field(default=None, description="The condition on rows; null: all rows.")
     mechanism: Mechanism
     release: PlannedRelease = Field(description="Ready to be sent.")
     target: PartTarget | None = Field(description="null if none was asked for.")

@@ -14,6 +14,7 @@ from app.errors import NumericalFailure
 
 MARGINALS_MAX = 64
 """Parameters whose sorted samples and sums are kept, the least recently asked about given up first."""
+PARTS_MAX = 8
 SUMS_PER_MARGINAL = 3
 """Of the length of a column: the sorted copy and two prefix sums."""
 
@@ -49,6 +50,7 @@ class SampleSet:
         self.columns = columns
         self.size = columns.shape[1]
         self._marginals: OrderedDict[int, Empirical] = OrderedDict()
+        self._parts: OrderedDict[tuple[int, tuple[Parameter, ...]], SampleSet] = OrderedDict()
         self._piled: dict[int, End | None] = {}
         self._lock = Lock()
 
@@ -60,7 +62,10 @@ class SampleSet:
     @property
     def bytes_max(self) -> int:
         """The most memory this set comes to hold, whatever is asked of it."""
-        return 8 * self.size * (len(self.parameters) + SUMS_PER_MARGINAL * min(len(self.parameters), MARGINALS_MAX))
+        kept = min(len(self.parameters), MARGINALS_MAX)
+        if self.parameters[0].group:
+            kept += min(len(self.parameters), PARTS_MAX * MARGINALS_MAX)
+        return 8 * self.size * (len(self.parameters) + SUMS_PER_MARGINAL * kept)
 
     def prefix(self, samples: int) -> "SampleSet":
         """The set an analyst with a right to the first `samples` draws is answered from."""
@@ -69,6 +74,18 @@ class SampleSet:
         part = object.__new__(SampleSet)
         part._keep(self.parameters, self.columns[:, :samples])
         return part
+
+    def part(self, start: int, parameters: tuple[Parameter, ...]) -> "SampleSet":
+        """Some neighbouring parameters by themselves, under the names given; kept, so that their sums are."""
+        with self._lock:
+            found = self._parts.get((start, parameters))
+            if found is None:
+                found = object.__new__(SampleSet)
+                found._keep(parameters, self.columns[start : start + len(parameters)])
+                self._parts[start, parameters] = found
+                if len(self._parts) > PARTS_MAX:
+                    self._parts.popitem(last=False)
+        return found
 
     def marginal(self, index: int) -> Empirical:
         """One parameter's samples. Its sums are found when first needed; threads that race find the same."""

@@ -1,7 +1,6 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,20 @@ from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.specification import describe_questions
 from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
+from app.core.kinds.groups import (
+    StratifiedModel,
+    group_columns,
+    grouped_model,
+    read_where,
+    split_columns,
+    stratified_kind,
+)
 from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
+from app.core.kinds.one_parameter.private.kind import private_kind
+from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, drawn_once, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
 from app.core.parameters import Parameter
@@ -24,7 +33,20 @@ from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-ESTIMANDS = estimands_of(KINDS)
+PRIVATE_GROUPS = private_kind(askable_of(ONE_PARAMETER, KINDS))
+"""One column in private groups; those of a network are a network again."""
+BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
+BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
+"""Every kind again, by public strata."""
+_EVERY = (*KINDS, PRIVATE_GROUPS, *BY_STRATA.values())
+_ASKABLE: dict[str | None, Askable] = {
+    None: askable_of(None, _EVERY),
+    **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
+}
+GROUPS = "groups"
+"""Where a stored model has its groups."""
+
+ESTIMANDS = estimands_of(_EVERY)
 describe_questions(ESTIMANDS)
 
 
@@ -44,13 +66,21 @@ def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
-    """Of any kind. Raises InvalidModel."""
-    family, read = read_one_of("family", model_specs(), spec, "model", InvalidModel)
+    """Of any kind; by groups where `groups` is among what is stored of it. Raises InvalidModel."""
+    described, groups = split_groups(spec) if isinstance(spec, Mapping) else (spec, None)
+    family, read = read_one_of("family", model_specs(), described, "model", InvalidModel)
     with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
         model = kind_with(family).families[family].build(read, columns)
+        if groups is not None or _has_gaps(model, columns):
+            model = grouped_model(model, kind_with(family), groups or {"by": []}, columns)
         _refuse_parameters(model)
-    _refuse_missing(model, columns)
     return model
+
+
+def split_groups(spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """(a model as a caller describes it, its groups), from how it is stored."""
+    described = dict(spec)
+    return described, described.pop(GROUPS, None)
 
 
 def _refuse_parameters(model: ReleaseModel) -> None:
@@ -69,16 +99,17 @@ def _refuse_parameters(model: ReleaseModel) -> None:
         seen.add(parameter.name)
 
 
-def _refuse_missing(model: ReleaseModel, columns: Mapping[str, Column]) -> None:
-    """A statistic is of every row. One of rows that have a value asks for a filter, which no model has by itself."""
-    for name in model.statistic.columns:
-        if columns[name].missing == "group":
-            raise InvalidModel(
-                "model", f'columns whose missing cells have a declared value; {name!r} is declared "missing": "group"'
-            )
+def _has_gaps(model: ReleaseModel, columns: Mapping[str, Column]) -> bool:
+    """Whether cells of its columns may have no value: then it is of the rows that have one, a private group."""
+    return any(columns[name].missing == "group" for name in model.statistic.columns)
 
 
 def kind_of(model: ReleaseModel) -> Kind:
+    """The one place that tells models by groups from others."""
+    if isinstance(model, StratifiedModel):
+        return BY_STRATA[kind_of(model.inner).name]
+    if isinstance(model, MeasuredGroups):
+        return PRIVATE_GROUPS
     return kind_with(model.family)
 
 
@@ -115,12 +146,7 @@ def compile_question(
     body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
 ) -> question.Question:
     """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    return question.compile_question(body, parameters, model, _askable(None if model is None else model.family))
-
-
-@lru_cache(maxsize=64)
-def _askable(family: str | None) -> Askable:
-    return askable_of(None if family is None else kind_with(family), KINDS)
+    return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else kind_of(model).name])
 
 
 QuestionSpec = question.QuestionSpec
@@ -129,16 +155,19 @@ QuestionSpec = question.QuestionSpec
 __all__ = [
     "CURRENT_LAW",
     "ESTIMANDS",
+    "GROUPS",
     "KINDS",
     "FitCheck",
     "Kind",
     "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
+    "StratifiedModel",
     "check_of",
     "compile_question",
     "drawn_by",
     "drawn_once",
+    "group_columns",
     "kind_of",
     "kind_with",
     "mechanism_specs",
@@ -146,5 +175,8 @@ __all__ = [
     "parse_check",
     "parse_mechanism",
     "parse_model",
+    "read_where",
     "refuse_wide_budget",
+    "split_columns",
+    "split_groups",
 ]

@@ -5,13 +5,19 @@ outside the folder asks which kind a model is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.core.decisions.estimands import SHARED_ESTIMANDS, Askable, EstimandKind
+from app.core.kinds.belief import Belief
 from app.core.kinds.fit_check import KindCheck
 from app.core.kinds.plan_figures import Planner
+from app.core.kinds.private_groups import PrivateGroups
 from app.core.kinds.protocols import Family, MechanismKind, ReleaseMechanism, ReleaseModel
+from app.core.parameters import Group
 from app.core.specs import Spec, read_one_of
 from app.errors import InvalidMechanism
 
@@ -30,6 +36,18 @@ class CardWords:
     """(model, rows a person may own) → what free samples were computed from, as in "one noisy number"."""
 
 
+class Nobody(Protocol):
+    """What is said of a stratum without people: the prior, and nothing about anyone. Hashable, and the same for every model."""
+
+    def samples(self, model: Any, samples: int, random_bytes: Callable[[int], bytes], /) -> NDArray[np.float64]:
+        """(samples, parameters), inside the public range."""
+        ...
+
+    def belief(self, model: Any, seed: bytes, /) -> Belief:
+        """Of the prior without the public range."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Families that share a class of models, the mechanisms that release it, and what is particular to it elsewhere."""
@@ -42,6 +60,13 @@ class Kind:
     card: CardWords
     check: KindCheck | None = None
     """Of fit; None where none is offered."""
+    nobody: Nobody | None = None
+    """None where releases by strata refuse one without people."""
+    private: Callable[[Any, PrivateGroups], ReleaseModel] | None = None
+    """A model by groups between which a person may move; None where there are none for this kind. Raises InvalidModel."""
+
+    groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])
+    """Of a model by groups: each with its public number of people, None where that is private."""
 
     def parse_mechanism(self, spec: Mapping[str, Any]) -> ReleaseMechanism:
         """Raises InvalidMechanism."""
@@ -55,7 +80,8 @@ def estimands_of(kinds: Sequence[Kind]) -> dict[str, list[type[Spec]]]:
     found: dict[str, list[type[Spec]]] = {}
     for estimands in (SHARED_ESTIMANDS, *(kind.estimands for kind in kinds)):
         for name, estimand in estimands.items():
-            found.setdefault(name, []).append(estimand.spec)
+            if estimand.spec not in found.setdefault(name, []):
+                found[name].append(estimand.spec)
     return found
 
 

@@ -97,6 +97,13 @@ class MeasuringMechanism(Protocol):
     ) -> NDArray[np.float64]: ...
 
 
+@runtime_checkable
+class WrappingMechanism(Protocol):
+    """One that is another at heart, whose law it has."""
+
+    def with_law(self, changed: Callable[[ReleaseMechanism], ReleaseMechanism], /) -> Self: ...
+
+
 def drawn_once(
     mechanism: ReleaseMechanism,
     model: ReleaseModel,
@@ -147,6 +154,8 @@ def drawn_by(law: int, mechanism: ReleaseMechanism) -> ReleaseMechanism:
     """
     if type(law) is not int or not 1 <= law <= CURRENT_LAW:
         raise InvalidMechanism("law", f"a law from 1 to {CURRENT_LAW}, which this version knows")
+    if isinstance(mechanism, WrappingMechanism):
+        return mechanism.with_law(lambda inner: drawn_by(law, inner))
     settings: Any = mechanism
     if not any(field.name == "law" for field in fields(settings)):
         return mechanism

@@ -4,6 +4,7 @@ A kind asks for one of these; a source answers every one of them (`app/sources`)
 """
 
 from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
+from app.core.statistics.groups import ExactGroups, GroupColumn, GroupedRequest
 from app.core.statistics.histograms import ExactHistogram, HistogramRequest
 from app.core.statistics.moments import ExactMoments, MomentsRequest
 from app.core.statistics.sums import ExactStatistic, RowRequest, StatisticRequest
@@ -11,9 +12,12 @@ from app.core.statistics.sums import ExactStatistic, RowRequest, StatisticReques
 __all__ = [
     "CountsRequest",
     "ExactCounts",
+    "ExactGroups",
     "ExactHistogram",
     "ExactMoments",
     "ExactStatistic",
+    "GroupColumn",
+    "GroupedRequest",
     "HistogramRequest",
     "MomentsRequest",
     "NodeCounts",

@@ -14,12 +14,14 @@ from app.core.schema import parse_columns, parse_unit
 from app.errors import Conflict, InvalidInput
 from app.ledger.account import account_id
 from app.services.datasets.dataset_sources import dataset_source
+from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import dataset_view, owned
 from app.services.datasets.schema_changes import CHANGES_MAX, changed_fields
 from app.services.principals import Steward
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import announce_rights
 from app.services.views import DatasetView
+from app.sources.duckdb_rows import UploadReport
 from app.storage import accounts, datasets, releases
 from app.storage.datasets import Dataset
 from app.storage.installation import bump_epoch
@@ -36,7 +38,7 @@ async def change_dataset(
     async with runtime.database.read() as connection:
         before = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     changed = _with_schema(before, spec)
-    people = None if changed is None else await _people_in_file(runtime, changed)
+    report = None if changed is None else await _report_of_file(runtime, changed)
     gone = None
     async with runtime.database.write() as connection:
         current = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
@@ -48,7 +50,7 @@ async def change_dataset(
                 raise Conflict("the rows of a rehearsal were made up from its schema; declare another rehearsal")
             if current.archived_us is not None or await releases.has_releases(connection, dataset_id):
                 raise Conflict("the schema is part of what its releases were charged for; declare another dataset")
-            values |= _schema_values(runtime, current, changed, people)
+            values |= _schema_values(runtime, current, changed, report)
             gone = current.upload_name
         elif "n" in spec:
             raise InvalidInput("n", "a new number of people together with `columns` or `privacy_unit` only")
@@ -94,19 +96,19 @@ def _with_schema(before: Dataset, spec: Mapping[str, Any]) -> Dataset | None:
     return replace(before, columns=declared, unit=unit, n=spec.get("n"), upload_name=None)
 
 
-async def _people_in_file(runtime: Runtime, changed: Dataset) -> int | None:
+async def _report_of_file(runtime: Runtime, changed: Dataset) -> UploadReport | None:
     """Rows that lie in a file are checked against the new schema at once, as when a dataset is declared."""
     if changed.source["kind"] == "upload":
         return None
-    return (await asyncio.to_thread(dataset_source(runtime, changed).validate, changed.n)).people
+    return await asyncio.to_thread(dataset_source(runtime, changed).validate, changed.n)
 
 
-def _schema_values(runtime: Runtime, current: Dataset, changed: Dataset, people: int | None) -> dict[str, Any]:
+def _schema_values(runtime: Runtime, current: Dataset, changed: Dataset, report: UploadReport | None) -> dict[str, Any]:
     values: dict[str, Any] = {"columns": changed.columns, "unit": changed.unit}
-    if people is None:
-        values |= {"n": changed.n, "data_state": "none", "upload_name": None}
+    if report is None:
+        values |= {"n": changed.n, "strata": None, "data_state": "none", "upload_name": None}
     else:
-        values |= {"n": people, "data_version": current.data_version + 1}
+        values |= {"n": report.people, "strata": strata_json(report.strata), "data_version": current.data_version + 1}
     fields = changed_fields(current, changed)
     if current.looked_us is not None and fields:
         told = [*(current.changes or ()), {"at_us": runtime.clock(), "fields": fields}]

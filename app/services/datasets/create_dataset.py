@@ -9,6 +9,7 @@ from app.errors import InvalidInput
 from app.ledger.account import open_account
 from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
+from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import dataset_view
 from app.services.datasets.rehearse import make_rows, rehearsal_seed
 from app.services.principals import Steward
@@ -18,6 +19,7 @@ from app.services.runtime.idempotency import Once
 from app.services.runtime.identifiers import REHEARSAL, new_id
 from app.services.runtime.runtime import Runtime
 from app.services.views import DatasetView
+from app.sources.duckdb_rows import UploadReport
 from app.sources.source_spec import parse_source
 from app.storage.datasets import Dataset, get_dataset, insert_dataset, mark_looked, set_data
 from app.storage.ledger_book import post
@@ -34,11 +36,11 @@ async def create_dataset(
         with runtime.uploads.begin(dataset.id, limited=False) as kept:
             made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
             name = await asyncio.to_thread(kept.finish)
-            return await _declare(runtime, steward, dataset, spec, once, (made.people, name))
+            return await _declare(runtime, steward, dataset, spec, once, (made, name))
     if dataset.source["kind"] == "upload":
         return await _declare(runtime, steward, dataset, spec, once, None)
-    people = (await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)).people
-    return await _declare(runtime, steward, dataset, spec, once, (people, None))
+    report = await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)
+    return await _declare(runtime, steward, dataset, spec, once, (report, None))
 
 
 async def _declare(
@@ -47,16 +49,18 @@ async def _declare(
     dataset: Dataset,
     spec: Mapping[str, Any],
     once: Once[DatasetView] | None,
-    data: tuple[int, str | None] | None,
+    data: tuple[UploadReport, str | None] | None,
 ) -> DatasetView:
-    """`data`: the people, and the private file of their rows if there is one, where there are rows already."""
+    """`data`: what its rows hold, and their private file if there is one, where there are rows already."""
     slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         await insert_dataset(connection, dataset)
         if data is not None:
-            await set_data(connection, dataset.id, n=data[0], upload_name=data[1])
+            report, name = data
+            strata = strata_json(report.strata)
+            await set_data(connection, dataset.id, n=report.people, upload_name=name, strata=strata)
             await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)

@@ -3,6 +3,7 @@
 from app.errors import IntegrityFailure, NotFound
 from app.ledger.account import Account, account_id
 from app.services.budgets import budget_view
+from app.services.datasets.dataset_strata import public_strata
 from app.services.people.visibility import may_see_dataset, visible_datasets
 from app.services.principals import AnyPrincipal, Steward
 from app.services.runtime.runtime import Runtime
@@ -47,6 +48,7 @@ def public_view(dataset: Dataset) -> PublicDatasetView:
         description=dataset.description,
         columns=dict(dataset.columns),
         n=dataset.n,
+        strata=public_strata(dataset.strata),
         privacy_unit=None if dataset.unit is None else dict(dataset.unit),
         archived_us=dataset.archived_us,
         created_us=dataset.created_us,
@@ -68,6 +70,7 @@ def dataset_view(dataset: Dataset, account: Account | None) -> DatasetView:
         name=dataset.name,
         columns=dict(dataset.columns),
         n=dataset.n,
+        strata=public_strata(dataset.strata),
         budget=budget_view(account),
         privacy_unit=None if dataset.unit is None else dict(dataset.unit),
         source=dict(dataset.source),

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 
 from app.errors import Conflict, UnsupportedFormat
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
+from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import owned
 from app.services.principals import Steward
 from app.services.runtime.failpoints import chunks_through, failpoint
@@ -112,7 +113,9 @@ async def _record(runtime: Runtime, steward: Steward, checked: Dataset, report: 
             raise Conflict("another upload with a different number of people finished first")
         if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
             raise Conflict("releases of this dataset are being drawn; upload again when they are done")
-        await datasets.set_data(connection, dataset_id, n=report.people, upload_name=name)
+        await datasets.set_data(
+            connection, dataset_id, n=report.people, upload_name=name, strata=strata_json(report.strata)
+        )
         failpoint("upload.recording")
     return current
 

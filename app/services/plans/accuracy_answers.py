@@ -5,6 +5,7 @@ from typing import Any
 
 from app.core.kinds.accuracy_goal import AccuracySearch, Goal, Offer, Price, normal_width
 from app.core.kinds.protocols import ReleaseMechanism
+from app.services.plans.asked_groups import described
 
 SIMULATED, FORMULA = "the mean over simulated releases", "z times the expected sd, by the normal law"
 
@@ -37,7 +38,7 @@ def goal_json(goal: Goal | None) -> dict[str, Any] | None:
 
 def release_json(model: dict[str, Any], offer: Offer) -> dict[str, Any]:
     """The body of `POST /v1/datasets/{id}/releases`."""
-    return {"model": model, "mechanism": offer.mechanism.as_json()}
+    return described(model) | {"mechanism": offer.mechanism.as_json()}
 
 
 def why(offers: list[Offer], price: Price, words: str) -> str:

@@ -9,6 +9,7 @@ from app.core.kinds.plan_figures import Figures, PlanQuestion
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.cost import Cost
 from app.services.plans.accuracy_answers import precision_json, release_json, why
+from app.services.plans.asked_groups import described
 from app.services.plans.plan_questions import open_samples
 
 
@@ -37,7 +38,7 @@ def accuracy_figures(question: PlanQuestion, goal: Goal) -> tuple[Figures, dict[
         figures,
         alternatives=[
             {
-                "model": stored(each.mechanism).as_json(),
+                "model": described(stored(each.mechanism).as_json())["model"],
                 "mechanism": each.mechanism.as_json(),
                 "epsilon": price(each.cost.total),
                 "accuracy": search.accuracy(each),

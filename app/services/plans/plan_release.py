@@ -14,6 +14,7 @@ from app.errors import InvalidInput, InvalidMechanism
 from app.ledger.canonical import canonical_json
 from app.services.budgets import cost_view, once_view
 from app.services.plans.accuracy_answers import precision_json
+from app.services.plans.asked_groups import described, planned_spec
 from app.services.plans.plan_accuracy import accuracy_figures
 from app.services.plans.plan_questions import mechanism_of, plan_columns, read_delta, read_goal, read_unit_rows
 from app.services.runtime.cost_cache import check_people, compute
@@ -46,7 +47,8 @@ def _read(runtime: Runtime, spec: Mapping[str, Any]) -> tuple[PlanQuestion, Goal
     goal = read_goal(spec.get("target"))
     target, delta = _read_target(spec, goal)
     mechanism = mechanism_of(spec)
-    model = parse_model(spec["model"], plan_columns(spec))
+    columns = plan_columns(spec)
+    model = parse_model(planned_spec(spec, columns, spec["n"]), columns)
     question = PlanQuestion(
         model=model,
         mechanism=mechanism,
@@ -117,7 +119,7 @@ def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -
     cost, delta = with_check(found.cost, check, question.unit_rows), question.delta
     view = cost_view(cost, cost.samples, delta)
     plan: dict[str, Any] = {
-        "model": found.model.as_json(),
+        **described(found.model.as_json()),
         "mechanism": found.mechanism.as_json(),
         "n": question.people,
         "privacy_unit_rows": question.unit_rows,

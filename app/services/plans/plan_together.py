@@ -16,6 +16,7 @@ from app.ledger.reading import spent_epsilon
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.accuracy_answers import goal_json, precision_json, release_json, why
+from app.services.plans.asked_groups import described, grouped_spec, planned_spec
 from app.services.plans.plan_questions import (
     mechanism_of,
     open_samples,
@@ -46,6 +47,12 @@ class _Together:
     account: Account | None
     of_dataset: str | None
     samples_max: int
+    strata: Mapping[str, Any] | None = None
+
+    def grouped(self, spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Mapping[str, Any]:
+        if self.of_dataset is None or self.strata is None:
+            return planned_spec(spec, columns, self.people)
+        return grouped_spec(spec, columns, self.strata)
 
 
 async def plan_together(runtime: Runtime, *, principal: AnyPrincipal | None, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +89,7 @@ class _Asked:
         if target is not None and goal is None:
             raise InvalidInput(f"{field}.target", "a half_width or an sd: ε is shared, in `target`")
         samples = open_samples(mechanism_of(spec), shared.samples_max, f"{field}.mechanism")
-        return cls(field, parse_model(spec["model"], columns), goal, samples)
+        return cls(field, parse_model(shared.grouped(spec, columns), columns), goal, samples)
 
 
 async def _shared(runtime: Runtime, principal: AnyPrincipal | None, spec: Mapping[str, Any]) -> _Together:
@@ -119,7 +126,7 @@ async def _of_dataset(
     if spec.get("n") not in (None, people):
         raise InvalidInput("n", f"{people}, as the dataset has, or nothing")
     rows = dataset_unit(dataset).max_rows
-    return _Together(dataset_columns(dataset), people, rows, account.delta, account, name, samples_max)
+    return _Together(dataset_columns(dataset), people, rows, account.delta, account, name, samples_max, dataset.strata)
 
 
 def _plan(shared: _Together, asked: list[_Asked]) -> dict[str, Any]:
@@ -180,7 +187,7 @@ def _part_json(shared: _Together, asked: _Asked, part: Part, offers: list[Offer]
     precision = precision_json(part.search, part.goal.level, best.mechanism, best.sd)
     shown = precision[part.goal.measure]
     return {
-        "model": model,
+        **described(model),
         "mechanism": best.mechanism.as_json(),
         "release": release_json(model, best),
         "target": goal_json(asked.goal),

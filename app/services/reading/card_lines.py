@@ -5,7 +5,7 @@ sentence for someone who is not a mathematician.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
 from app.core.privacy.concentrated import certified_gdp_mu, zcdp_rho
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.schema import Column
 
 ERROR_SHOWN = 0.05
 INFLUENCE_SHOWN = 0.5
@@ -29,6 +30,17 @@ NO_PURE = (
 REPLACE_ONE = "the same n people, one person's data replaced; presence and n are public"
 
 
+SAME_PUBLIC = (
+    "the same n people with the same public columns, one person's other data replaced; presence, n and {} are public"
+)
+
+
+def neighbours_of(columns: Mapping[str, Column]) -> str:
+    """Who is told apart by what everybody knows is not protected, in any release of the dataset."""
+    public = [name for name, column in columns.items() if column.public]
+    return SAME_PUBLIC.format(", ".join(map(repr, public))) if public else REPLACE_ONE
+
+
 @dataclass(frozen=True, slots=True)
 class CardFacts:
     model: ReleaseModel
@@ -40,6 +52,7 @@ class CardFacts:
     """What holds for all releases together: the cap, or more where that was lowered below what is spent."""
     cap_epsilon: float
     check: FitCheck | None = None
+    neighbours: str = REPLACE_ONE
 
     @property
     def words(self) -> CardWords:
@@ -94,7 +107,7 @@ def _approximate(facts: CardFacts) -> dict[str, Any]:
     )
     if facts.delta * facts.people >= 1:
         text += f" With {facts.people} people that exception is not small: it leaves room for the whole record of one of them."
-    assumption = facts.assuming(REPLACE_ONE) + ("; δ includes that probability" if facts.slack > 0 else "")
+    assumption = facts.assuming(facts.neighbours) + ("; δ includes that probability" if facts.slack > 0 else "")
     return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", assumption, text)
 
 
@@ -102,14 +115,14 @@ def _pure(facts: CardFacts) -> dict[str, Any]:
     pure = facts.pure
     if math.isinf(pure):
         text = "There is no pure guarantee (δ = 0): the noise or the sampler behind this release gives (ε, δ) only."
-        return _line("pure", None, "exact", REPLACE_ONE, text)
+        return _line("pure", None, "exact", facts.neighbours, text)
     text = (
         "No matter what else they know, nobody can raise their odds about one person, whose data are independent of "
         f"everyone else's, by more than a factor {_factor(pure)}: the worst case over every outcome, with δ = 0."
     )
     if pure > WEAK_EPSILON:
         text += " On its own that is no protection worth the name; what protects is the line with δ above."
-    assumption = f"{REPLACE_ONE}; odds between any two values of the person's data"
+    assumption = f"{facts.neighbours}; odds between any two values of the person's data"
     return _line("pure", finite(pure), "certified", assumption, text)
 
 
@@ -117,29 +130,29 @@ def _renyi(facts: CardFacts) -> dict[str, Any]:
     basis, _, how = facts.cost.method.partition(": ")
     value = [[order, bound] for order, bound in zip(ORDERS, facts.cost.total.curve, strict=True)]
     text = f"Rényi divergence between outputs on neighbouring datasets, at most this at each order: {how}."
-    return _line("renyi", value, basis, facts.assuming(REPLACE_ONE), text)
+    return _line("renyi", value, basis, facts.assuming(facts.neighbours), text)
 
 
 def _zcdp(facts: CardFacts) -> dict[str, Any]:
     rho = zcdp_rho(facts.cost.total)
     if rho is None:
         return _line(
-            "zcdp_rho", None, "exact", REPLACE_ONE, "There is no ρ: the curve is not known to stay below any ρ·α."
+            "zcdp_rho", None, "exact", facts.neighbours, "There is no ρ: the curve is not known to stay below any ρ·α."
         )
     text = f"Zero-concentrated differential privacy: at every order α the Rényi divergence is at most {rho:.4g}·α."
-    return _line("zcdp_rho", rho, "certified", REPLACE_ONE, text)
+    return _line("zcdp_rho", rho, "certified", facts.neighbours, text)
 
 
 def _gdp(facts: CardFacts) -> dict[str, Any]:
     mu = certified_gdp_mu(facts.cost)
     if mu is None:
-        return _line("gdp_mu", None, "exact", REPLACE_ONE, "There is no μ: only (ε, δ) is promised here.")
+        return _line("gdp_mu", None, "exact", facts.neighbours, "There is no μ: only (ε, δ) is promised here.")
     text = (
         "Telling from this release whether one person's data were replaced is at least as hard as telling a unit normal of mean "
         f"0 from one of mean {mu:.4g}, from a single draw."
     )
     noise = "; noise on whole numbers is that up to ratios of probabilities of e^±10⁻¹³" if facts.cost.gaussian else ""
-    return _line("gdp_mu", mu, "certified", REPLACE_ONE + noise, text)
+    return _line("gdp_mu", mu, "certified", facts.neighbours + noise, text)
 
 
 def _papers(facts: CardFacts) -> dict[str, Any]:
@@ -165,7 +178,7 @@ def _robustness(facts: CardFacts) -> dict[str, Any]:
         f"On average, {what} speaks for the true data against data with one person's replaced by at most "
         f"{nats:.3g} nats (Kullback–Leibler divergence)."
     )
-    return _line("robustness", nats, "certified", facts.assuming(REPLACE_ONE), text)
+    return _line("robustness", nats, "certified", facts.assuming(facts.neighbours), text)
 
 
 def _distinguishability(facts: CardFacts) -> dict[str, Any]:
@@ -234,7 +247,7 @@ def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
 def _budget(facts: CardFacts) -> dict[str, Any]:
     holds = facts.budget_epsilon
     value = {"epsilon": holds, "delta": facts.delta}
-    assumption = f"{REPLACE_ONE}; releases chosen one after the other, each after seeing the last"
+    assumption = f"{facts.neighbours}; releases chosen one after the other, each after seeing the last"
     together = (
         "The figures above are those of this release. All releases of this dataset together, past and future, are kept "
     )
@@ -260,7 +273,7 @@ def _collusion(facts: CardFacts) -> dict[str, Any]:
     return _line("collusion", facts.cost.samples, "exact", "none", text)
 
 
-def check_line(check: FitCheck, model: ReleaseModel, unit_rows: int, delta: float) -> dict[str, Any]:
+def check_line(check: FitCheck, model: ReleaseModel, unit_rows: int, delta: float, neighbours: str) -> dict[str, Any]:
     """Only for a release that has one."""
     cost, bins = check.cost(unit_rows), check_of(model).request(model).bins
     value = {"epsilon": cost.epsilon(delta), "delta": delta, "pure_epsilon": finite(cost.pure), "bins": bins}
@@ -268,7 +281,7 @@ def check_line(check: FitCheck, model: ReleaseModel, unit_rows: int, delta: floa
         f"A check of fit was paid for with this release: {check.noise} noise on the numbers of rows in {bins} public bins. "
         "Everyone with a right to the release reads the noisy counts and the verdict on them. The figures above include it."
     )
-    return _line("check", value, "certified", REPLACE_ONE, text)
+    return _line("check", value, "certified", neighbours, text)
 
 
 def _factor(epsilon: float) -> str:

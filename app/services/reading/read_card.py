@@ -5,16 +5,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.decisions import SAMPLES, View
+from app.core.kinds import split_groups
 from app.core.kinds.plan_figures import finite
 from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
 from app.services.budgets import guarantee_epsilon
+from app.services.datasets.dataset_sources import dataset_columns
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
-from app.services.reading.card_lines import LINES, REPLACE_ONE, CardFacts, check_line, vacuous_line
+from app.services.reading.card_lines import LINES, CardFacts, check_line, neighbours_of, vacuous_line
 from app.services.reading.changes_line import changes_line, rehearsal_line
+from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
@@ -64,6 +67,7 @@ def build_card(
     vacuous = not epsilon <= epsilon_max
     model = stored_model(release, dataset)
     check = stored_check(release, model)
+    columns = dataset_columns(dataset)
     facts = CardFacts(
         model=model,
         cost=cost,
@@ -73,22 +77,26 @@ def build_card(
         budget_epsilon=dataset.epsilon if account is None else guarantee_epsilon(account),
         cap_epsilon=dataset.epsilon if account is None else account.epsilon,
         check=check,
+        neighbours=neighbours_of(columns),
     )
     mechanism = stored_mechanism(release, model)
     about_answers = [
         range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
         views_line(views, mechanism.approximation(model)),
     ]
-    checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta)]
+    checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
     changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
-    lines = [*changed, *(line(facts) for line in LINES), *checked, *about_answers, moment_line(dataset)]
+    _, groups = split_groups(release.model)
+    about_groups = [*groups_line(model, groups or {}, columns), *public_line(columns)]
+    about = [*checked, *about_groups, *about_answers, moment_line(dataset)]
+    lines = [*changed, *(line(facts) for line in LINES), *about]
     card = {
         "release": release.id,
         "status": release.status,
         "n": release.n,
         "samples": cost.samples,
-        "neighbours": REPLACE_ONE,
+        "neighbours": facts.neighbours,
         "privacy_unit_rows": release.unit_rows,
         "epsilon": float(epsilon),
         "delta": dataset.delta,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.core.decisions import SAMPLES, View
-from app.core.parameters import Parameter
+from app.core.parameters import parameter_json
 from app.core.summaries import histogram, joint_histogram, kernel_density
 from app.errors import InvalidInput
 from app.services.principals import Reader
@@ -70,7 +70,7 @@ def _plotted(draws: Draws, kind: Kind, bins: int, head: dict[str, Any], receipt:
 def _series(draws: Draws, kind: Kind, bins: int) -> dict[str, Any]:
     """`edges`, `counts` and `density` of cells, or the points `x`, `y` of a curve."""
     parameters, columns = draws.parameters, list(draws.columns())
-    shown: dict[str, Any] = {"parameters": [_public(parameter) for parameter in parameters]}
+    shown: dict[str, Any] = {"parameters": [parameter_json(parameter) for parameter in parameters]}
     if len(parameters) == 2:
         joint = joint_histogram(parameters[0], parameters[1], (columns[0], columns[1]), bins)
         edges = [each.tolist() for each in joint.edges]
@@ -81,7 +81,3 @@ def _series(draws: Draws, kind: Kind, bins: int) -> dict[str, Any]:
         return shown | {"edges": edges, "counts": cells.counts.tolist(), "density": cells.density.tolist()}
     curve = kernel_density(parameters[0], columns[0], bins)
     return shown | {"x": curve.x.tolist(), "y": curve.y.tolist(), "bandwidth": curve.bandwidth}
-
-
-def _public(parameter: Parameter) -> dict[str, Any]:
-    return {"name": parameter.name, "lower": parameter.lower, "upper": parameter.upper}

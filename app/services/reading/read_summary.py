@@ -93,10 +93,12 @@ def _table(public: PublicRelease, page: Draws, level: float, following: str | No
 
 
 def _row(summary: Summary) -> dict[str, Any]:
+    parameter = summary.parameter
     return {
-        "parameter": summary.parameter.name,
-        "lower": summary.parameter.lower,
-        "upper": summary.parameter.upper,
+        "parameter": parameter.name,
+        **({"group": dict(parameter.group)} if parameter.group else {}),
+        "lower": parameter.lower,
+        "upper": parameter.upper,
         "mean": summary.mean,
         "sd": summary.sd,
         "mcse_mean": summary.mcse_mean,

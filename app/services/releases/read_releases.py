@@ -1,15 +1,17 @@
 """Releases as anyone with a right to them sees them: public numbers only, the same for everyone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
 from app.core.decisions import View
-from app.core.kinds import ReleaseModel
+from app.core.kinds import ReleaseModel, kind_of
 from app.core.parameters import parameters_json
 from app.errors import IntegrityFailure
 from app.services.budgets import cost_view
 from app.services.people.visibility import find_release, visible_datasets
+from app.services.plans.asked_groups import described
 from app.services.principals import AnyPrincipal
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_model
@@ -48,13 +50,20 @@ async def _view(connection: Connection, release: Release) -> ReleaseView:
     return release_view(release, dataset, model, await find_views(release, model, kept=kept))
 
 
+def groups_json(model: ReleaseModel) -> list[dict[str, Any]] | None:
+    """None of a release without groups. How many people a private group has is nobody's to know."""
+    found = kind_of(model).groups(model)
+    return [{"group": dict(group), "n": people} for group, people in found] or None
+
+
 def release_view(release: Release, dataset: Dataset, model: ReleaseModel, views: Sequence[View]) -> ReleaseView:
     cost = cost_from_json(release.cost)
     return ReleaseView(
         id=release.id,
         dataset=release.dataset_id,
         status=release.status,
-        model=dict(release.model),
+        **described(release.model),
+        groups=groups_json(model),
         mechanism=dict(release.mechanism),
         parameters=parameters_json(model.parameters),
         cost=cost_view(cost, cost.samples, dataset.delta),

@@ -18,6 +18,7 @@ from app.ledger.posting import Posting, reserve_posting
 from app.services.budgets import explained
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
+from app.services.plans.asked_groups import grouped_spec
 from app.services.plans.chosen_mechanism import concrete_mechanism, stored_model_of
 from app.services.principals import Steward
 from app.services.releases.public_moment import release_seconds
@@ -54,13 +55,14 @@ async def request_release(
     """
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
-    described = parse_model(spec["model"], dataset_columns(dataset))
-    check = parse_check(spec.get("check"), described)
-    unit_rows = dataset_unit(dataset).max_rows
     if dataset.archived_us is not None:
         raise DataMissing("this dataset is archived: its rows are gone, and no release is made of it any more")
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
+    columns = dataset_columns(dataset)
+    described = parse_model(grouped_spec(spec, columns, dataset.strata), columns)
+    check = parse_check(spec.get("check"), described)
+    unit_rows = dataset_unit(dataset).max_rows
     mechanism = await concrete_mechanism(runtime, spec["mechanism"], described, dataset.n, unit_rows, dataset.delta)
     model = await stored_model_of(runtime, described, mechanism, dataset.n, unit_rows)
     refuse_wide_budget(mechanism, dataset.epsilon)

@@ -166,7 +166,7 @@ def test_simulated_intervals_are_those_of_beliefs(people: int, epsilon: float) -
             measured = np.array([total + round(scale)])
             measurement = Laplace(1, epsilon).measurement(model, 1, measured)
             quick = simulated_intervals._table(law, measurement, people, float(measured[0]), scale * 2**0.5)
-            whole = calibrated_table(law, sum_slices(law, measurement, people, 1))
+            whole = calibrated_table(law, sum_slices(law, measurement, (people, people)))
             ends = [simulated_intervals._ends(law, *each, 0.9) for each in (quick, whole)]
             assert ends[0] == pytest.approx(ends[1], abs=0.03 * (ends[1][1] - ends[1][0]))
 

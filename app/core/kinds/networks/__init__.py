@@ -2,9 +2,11 @@
 
 from app.core.kinds.kind import Kind
 from app.core.kinds.networks import plan
+from app.core.kinds.networks.by_groups import network_by_groups
 from app.core.kinds.networks.card import CARD
 from app.core.kinds.networks.estimands import NETWORK_ESTIMANDS
 from app.core.kinds.networks.mechanisms import NETWORK_MECHANISMS
+from app.core.kinds.networks.nobody import NobodysTables
 from app.core.kinds.networks.parsing import (
     BayesianNetworkModel,
     NaiveBayesModel,
@@ -23,4 +25,6 @@ NETWORKS = Kind(
     planner=plan.PLANNER,
     estimands=NETWORK_ESTIMANDS,
     card=CARD,
+    nobody=NobodysTables(),
+    private=network_by_groups,
 )

@@ -23,6 +23,8 @@ class NetworkModel:
     splits: Splits = "tree"
     target: str | None = None
     """The class of a naive Bayes model."""
+    grouped_by: tuple[str, ...] = ()
+    """Columns of private groups, which are nodes of it (`by_groups.py`)."""
     trim_open: bool = field(default=False, compare=False, kw_only=True)
     """Nobody declared it: a mechanism that it costs nothing may make it smaller before anything is stored."""
 
@@ -45,7 +47,8 @@ class NetworkModel:
             body["priors"] = {node.name: {"concentration": list(node.concentration)} for node in self.network.nodes}
         else:
             body = {"family": self.family, "nodes": {node.name: _node_json(node) for node in self.network.nodes}}
-        return body | {"trim": self.trim, "splits": self.splits}
+        by = {"groups": {"by": list(self.grouped_by)}} if self.grouped_by else {}
+        return body | {"trim": self.trim, "splits": self.splits} | by
 
     def node_splits(self, i: int) -> tuple[Split, ...]:
         return level_splits(len(self.network.nodes[i].levels), self.splits)

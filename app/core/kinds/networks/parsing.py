@@ -16,9 +16,9 @@ from app.core.kinds.networks.splits import Splits
 from app.core.kinds.networks.structure import NODES_MAX, Network, Node, build_network
 from app.core.schema import LEVELS_MAX, NAME_LENGTH_MAX, Column, ColumnNames
 from app.core.specs import Expects, Maybe, OneOf, Spec
+from app.core.statistics.groups import INTEGER_LEVELS_MAX, declared_levels
 from app.errors import InvalidModel
 
-INTEGER_LEVELS_MAX = 64
 CONCENTRATION_MIN = 1e-3
 CONCENTRATION_TOTAL_MAX = 1e5
 """All levels of a node together: a stronger prior would need a finer grid than its blocks are given."""
@@ -123,15 +123,9 @@ def column_levels(where: str, name: str, columns: Mapping[str, Column]) -> tuple
     """Categories as declared; false, true; whole numbers as their decimal texts."""
     if name not in columns:
         raise InvalidModel(where, f"the name of a column; {name!r} is none")
-    column = columns[name]
-    if column.type == "categorical":
-        return column.levels
-    if column.type == "binary":
-        return ("false", "true")
-    if column.type == "integer" and column.lower is not None and column.upper is not None:
-        low, high = int(column.lower), int(column.upper)
-        if high - low < INTEGER_LEVELS_MAX:
-            return tuple(str(value) for value in range(low, high + 1))
+    levels = declared_levels(columns[name])
+    if levels is not None:
+        return levels
     raise InvalidModel(where, f"a categorical, binary or integer column of at most {INTEGER_LEVELS_MAX} values")
 
 

@@ -8,6 +8,8 @@ from app.core.kinds.one_parameter.estimands import PredictiveSpec, parse_predict
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.fit.verdict import CHECK
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
+from app.core.kinds.one_parameter.private.model import measured_groups
+from app.core.kinds.one_parameter.private.nobody import NobodysColumn
 
 ONE_PARAMETER = Kind(
     name="one_parameter",
@@ -17,4 +19,6 @@ ONE_PARAMETER = Kind(
     estimands={"predictive": EstimandKind(PredictiveSpec, parse_predictive)},
     card=CARD,
     check=CHECK,
+    nobody=NobodysColumn(),
+    private=measured_groups,
 )

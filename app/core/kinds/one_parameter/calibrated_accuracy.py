@@ -103,10 +103,19 @@ def noise_variance(model: Model, mechanism: Laplace | Gaussian, unit_rows: int) 
     else:
         scales, factors = mechanism.scales(model, unit_rows)
         variances = [(scale / factor) ** 2 for scale, factor in zip(scales, factors, strict=True)]
-    mean = _truths(model).mean
     if unit_rows == 1:
-        return np.full_like(mean, variances[0])
-    return (variances[0] + (model.statistic.steps - 2 * mean) ** 2 * variances[1]) / 4
+        return np.full_like(_truths(model).mean, variances[0])
+    return _beside_rows(model, variances[0], variances[1])
+
+
+def measured_calibrated_sd(model: Model, variances: tuple[float, float], rows: int) -> float:
+    """Of `rows` rows of which the centred sum and the number are measured with noise of these variances."""
+    return _mean_sd(_truths(model), rows, _beside_rows(model, *variances))
+
+
+def _beside_rows(model: Model, of_sum: float, of_rows: float) -> Array:
+    """What t − μ·m is off by, at every truth, where 2t − hm and m are measured."""
+    return np.asarray((of_sum + (model.statistic.steps - 2 * _truths(model).mean) ** 2 * of_rows) / 4)
 
 
 def _laplace_variance(scale: float) -> float:

@@ -205,4 +205,4 @@ def _drawn_table(
 ) -> tuple[Array, Array]:
     samples = baps.draw(law.model, people, 1, ExactStatistic(int(total), people), source.bytes)
     drawn = DrawnPoints(law.model.grid(people, baps.temperature), samples[:, 0])
-    return calibrated_table(law, sum_slices(law, drawn, people, 1))
+    return calibrated_table(law, sum_slices(law, drawn, (people, people)))

@@ -26,6 +26,13 @@ ARROW = ExportFormat(
 
 
 RECEIPT_KEY = "postern_receipt"
+GROUPS_KEY = "postern_groups"
+
+
+def groups_metadata(draws: Draws) -> dict[str, bytes]:
+    """Of a release by groups: the group of every column, by its name."""
+    groups = draws.groups
+    return {GROUPS_KEY: msgspec.json.encode(groups)} if groups else {}
 
 
 def arrow_table(draws: Draws, receipt: Mapping[str, Any]) -> Any:
@@ -36,7 +43,7 @@ def arrow_table(draws: Draws, receipt: Mapping[str, Any]) -> Any:
     import pyarrow as pa
 
     double = pa.float64()
-    metadata = {RECEIPT_KEY: msgspec.json.encode(receipt)}
+    metadata = {RECEIPT_KEY: msgspec.json.encode(receipt)} | groups_metadata(draws)
     fields = [pa.field(name, double, nullable=False) for name in draws.names]
     columns = [pa.Array.from_buffers(double, draws.size, [None, pa.py_buffer(each)]) for each in draws.columns()]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata))

@@ -37,6 +37,11 @@ class Draws:
         return [parameter.name for parameter in self.parameters]
 
     @property
+    def groups(self) -> dict[str, dict[str, str]]:
+        """Of every parameter that has one, by its name: none of a release without groups."""
+        return {parameter.name: dict(parameter.group) for parameter in self.parameters if parameter.group}
+
+    @property
     def size(self) -> int:
         return self.samples.size
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from app.services.reading.exports.arrow_file import RECEIPT_KEY
+from app.services.reading.exports.arrow_file import RECEIPT_KEY, groups_metadata
 from app.services.reading.exports.draws import Draws
 from app.services.reading.exports.format import ExportFormat
 
@@ -30,6 +30,8 @@ def write_netcdf(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> No
         posterior = root.create_group("posterior")
         posterior.attrs["inference_library"] = "postern"
         posterior.attrs[RECEIPT_KEY] = msgspec.json.encode(receipt).decode()
+        for name, groups in groups_metadata(draws).items():
+            posterior.attrs[name] = groups.decode()
         posterior.dimensions = {"chain": 1, "draw": draws.size}
         for name, length in (("chain", 1), ("draw", draws.size)):
             posterior.create_variable(name, (name,), np.int64)[:] = np.arange(length)

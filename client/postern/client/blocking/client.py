@@ -124,11 +124,16 @@ class Client:
         calibrate: Literal["samples", "temperature", "trim"] | None = None,
         privacy_unit: Mapping[str, Any] | None = None,
         check: Mapping[str, float] | None = None,
+        by: Sequence[str] | None = None,
+        where: str | None = None,
+        strata: Sequence[Mapping[str, Any]] | None = None,
     ) -> Plan:
         """Cost and accuracy from public numbers. `target` is what may be spent, or an accuracy such as
         `{"half_width": 0.02, "level": 0.9}` or `{"sd": 0.01}`: what is missing is then found. No mechanism: `auto`.
-        `check`, such as `{"epsilon": 0.1}`, adds a check of fit."""
+        `check`, such as `{"epsilon": 0.1}`, adds a check of fit. `by` and `where` are those of a release; `strata` says how many
+        people each public group has, such as `{"group": {"arm": "drug"}, "n": 464}`, if not equally many."""
         what = given(model=model, mechanism=mechanism, n=n, columns=columns, privacy_unit=privacy_unit)
+        what |= given(by=by, where=where, strata=strata)
         return self.send(stewards.plan(what | given(delta=delta, target=target, calibrate=calibrate, check=check)))
 
     def plan_together(
@@ -230,6 +235,8 @@ class Client:
         model: Mapping[str, Any],
         mechanism: Mapping[str, Any],
         *,
+        by: Sequence[str] | None = None,
+        where: str | None = None,
         check: Mapping[str, float] | None = None,
         title: str | None = None,
         description: str | None = None,
@@ -239,10 +246,11 @@ class Client:
         timeout_s: float = 300.0,
         on_progress: Progress | None = None,
     ) -> Release:
-        """Charged before a row is read. `check`, such as `{"epsilon": 0.1}`, pays for a check of fit too. `idempotency_key` makes
+        """Charged before a row is read. `by` groups: one posterior for every combination of these columns' levels; `where` is a
+        condition on rows. `check`, such as `{"epsilon": 0.1}`, pays for a check of fit too. `idempotency_key` makes
         it one release, however often and wherever it is asked for."""
         spec = given(model=model, mechanism=mechanism, check=check, force=force or None)
-        spec |= given(title=title, description=description)
+        spec |= given(by=by, where=where, title=title, description=description)
         facts = self.send(stewards.request_release(dataset, spec, idempotency_key))
         return Release(self, self.wait(facts, timeout_s, on_progress) if wait else facts)
 

@@ -47,6 +47,11 @@ def comparison(left: Estimand, right: Estimand) -> Estimand:
     return Estimand("comparison", {"left": left, "right": right})
 
 
+def in_group(group: Mapping[str, str], estimand: Estimand) -> Estimand:
+    """Of one group of a release by groups, where parameters have the names they have without groups."""
+    return Estimand("group", {"group": dict(group), "estimand": estimand})
+
+
 def probability(event: Levels, given: Levels | None = None) -> Estimand:
     """Of all of `event` at once, in a network, given evidence."""
     return Estimand("probability", present(event=event, evidence=given))

@@ -20,6 +20,8 @@ class Dataset(Shown):
     other_columns: str
     data: str
     created_at: datetime
+    strata: list[dict[str, Any]] | None = None
+    """How many people each combination of public columns has."""
     description: str | None = None
     archived_at: datetime | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -39,6 +41,7 @@ class PublicDataset(Shown):
     privacy_unit: dict[str, Any] | None
     archived_at: datetime | None
     created_at: datetime
+    strata: list[dict[str, Any]] | None = None
     rehearsal: bool = False
 
 

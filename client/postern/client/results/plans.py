@@ -113,6 +113,8 @@ class Plan(Shown):
     precision: PlanPrecision | None = None
     release: dict[str, Any] | None = None
     check: dict[str, Any] | None = None
+    by: tuple[str, ...] | None = None
+    where: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,8 @@ class PlanPart(Shown):
     precision: PlanPrecision
     wider_by: float
     why: str
+    by: tuple[str, ...] | None = None
+    where: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

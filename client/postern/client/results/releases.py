@@ -16,6 +16,8 @@ class Parameter:
     name: str
     lower: float
     upper: float
+    group: dict[str, str] | None = None
+    """Whose it is, in a release by groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,10 @@ class ReleaseFacts(Shown):
     published_at: datetime | None
     views: tuple[str, ...] = ("samples",)
     check: dict[str, Any] | None = None
+    by: tuple[str, ...] | None = None
+    where: str | None = None
+    groups: tuple[dict[str, Any], ...] | None = None
+    """Every group with its public number of people; None of one that is private."""
     title: str | None = None
     description: str | None = None
     rehearsal: bool = False

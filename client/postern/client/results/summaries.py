@@ -28,6 +28,8 @@ class SummaryRow:
     hdi: tuple[float, float]
     coverage: float | None = None
     warnings: tuple[AnswerWarning, ...] = ()
+    group: dict[str, str] | None = None
+    """Whose it is, in a release by groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,16 @@ class Summary:
         raise KeyError(parameter)
 
     def to_pandas(self) -> Any:
-        """One row a parameter, as ArviZ's summary has them; the receipts are in `.attrs`."""
+        """One row a parameter, as ArviZ's summary has them; of groups, their columns too. The receipts are in `.attrs`."""
         pandas = library("pandas")
 
         flat = [
-            {name: value for name, value in asdict(row).items() if name not in ("quantiles", "hdi", "warnings")}
+            {
+                name: value
+                for name, value in asdict(row).items()
+                if name not in ("quantiles", "hdi", "warnings", "group")
+            }
+            | (row.group or {})
             | {f"hdi_{side}": value for side, value in zip(("lower", "upper"), row.hdi, strict=True)}
             | {f"q{tau}": value for tau, value in row.quantiles.items()}
             | {"warnings": ", ".join(warning.code for warning in row.warnings)}

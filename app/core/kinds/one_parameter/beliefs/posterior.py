@@ -13,15 +13,16 @@ from app.core.kinds.belief import Belief
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement
 from app.core.kinds.one_parameter.beliefs.stratified import stratified_points
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw, row_law
-from app.core.kinds.one_parameter.beliefs.sum_slices import Slice, log_evidence, sum_slices
+from app.core.kinds.one_parameter.beliefs.sum_slices import Slices, log_evidence, sum_slices
 from app.core.parameters import Parameter
 from app.errors import CalibratedUnavailable, NumericalFailure
 
 Array = NDArray[np.float64]
+Within = tuple[float, float]
 
 CELLS = 1_536
 GAP_MAX = 0.5
-_CELLS_FEW, _CELLS_FAR = 192, 768
+_CELLS_FEW = 192
 _CUT, _PEAK, _PEAK_SUMS = 34.0, 6.0, 4.0
 """Nats below the top that a table holds, that its close cells do, and that sums may be which show where these belong."""
 _TURNS = 12
@@ -42,30 +43,39 @@ def calibrated_belief(
     """Raises CalibratedUnavailable."""
     law = row_law(model)
     law.check(people)
-    slices = sum_slices(law, measurement, people, unit_rows)
+    return belief_of(law, sum_slices(law, measurement, (people, people * unit_rows)), seed)
+
+
+def belief_of(law: RowLaw, slices: Slices, seed: bytes, cells: int = CELLS) -> Belief:
+    """Raises CalibratedUnavailable."""
     if max(each.gap for each in slices) > GAP_MAX:
         raise CalibratedUnavailable("there are too many people, and too little was released, to weigh every sum")
-    edges, masses = calibrated_table(law, slices)
+    edges, masses = calibrated_table(law, slices, cells=cells)
     phi = stratified_points(edges, masses, seed)
     return Belief((law.prior.parameter,), law.prior.points(phi)[:, None])
 
 
-def calibrated_table(law: RowLaw, slices: list[Slice]) -> tuple[Array, Array]:
-    """(edges in φ, the mass between each two)."""
-    whole = _closer(law, slices, -np.inf, _CUT)
+def calibrated_table(
+    law: RowLaw, slices: Slices, within: Within | None = None, cells: int = CELLS
+) -> tuple[Array, Array]:
+    """(edges in φ, the mass between each two), of what lies `within` a range of φ."""
+    whole = _closer(law, slices, -np.inf, _CUT, within)
     top = max(float(each.scores.max()) for each in slices)
-    peak = _closer(law, slices, top - _PEAK_SUMS, _PEAK)
-    edges = np.linspace(*whole, CELLS + 1)
+    peak = _closer(law, slices, top - _PEAK_SUMS, _PEAK, within)
+    edges = np.linspace(*whole, cells + 1)
     if peak[1] - peak[0] < (whole[1] - whole[0]) * _PEAK_SHARE:
-        edges = np.union1d(np.linspace(*whole, _CELLS_FAR + 1), np.linspace(*peak, CELLS + 1).clip(*whole))
+        edges = np.union1d(np.linspace(*whole, cells // 2 + 1), np.linspace(*peak, cells + 1).clip(*whole))
     log_mass = _log_masses(law, slices, edges)
     return edges, np.exp(log_mass - log_mass.max())
 
 
-def _closer(law: RowLaw, slices: list[Slice], least: float, cut: float) -> tuple[float, float]:
+def _closer(law: RowLaw, slices: Slices, least: float, cut: float, within: Within | None) -> tuple[float, float]:
     """Between which φ the posterior is within `cut` nats of its top, given the sums whose score is `least` or more."""
     reach = [each.phi_ends(law, least) for each in slices if each.scores.max() >= least]
     first, last = min(low for low, _ in reach), max(high for _, high in reach)
+    if within is not None:
+        first, last = max(first, within[0]), min(last, within[1])
+        first, last = (first, last) if first < last else within
     for _ in range(_TURNS):
         edges = np.linspace(first, last, _CELLS_FEW + 1)
         log_mass = _log_masses(law, slices, edges)
@@ -76,7 +86,7 @@ def _closer(law: RowLaw, slices: list[Slice], least: float, cut: float) -> tuple
     return first, last
 
 
-def _log_masses(law: RowLaw, slices: list[Slice], edges: Array) -> Array:
+def _log_masses(law: RowLaw, slices: Slices, edges: Array) -> Array:
     phi = (edges[:-1] + edges[1:]) / 2
     log_mass = _log_prior_masses(law, edges, phi) + np.log(np.diff(edges)) + log_evidence(law, slices, phi)
     if not np.isfinite(log_mass.max()):

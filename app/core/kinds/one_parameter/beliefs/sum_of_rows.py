@@ -87,9 +87,10 @@ class RowLaw:
 
 
 @lru_cache(maxsize=64)
-def row_law(model: NaturalModel) -> RowLaw:
+def row_law(model: NaturalModel, probes: int = PROBES) -> RowLaw:
+    """Probes tell where to look, and nothing else: a law of many groups does with fewer."""
     prior = untrimmed(model)
-    edges = np.linspace(prior.first, prior.last, PROBES + 1)
+    edges = np.linspace(prior.first, prior.last, probes + 1)
     phi = (edges[:-1] + edges[1:]) / 2
     row = clipped_row(model, edges[[0, -1]], prior.theta)
     mean, variance, _ = row.at(phi, prior.theta(phi))

@@ -1,14 +1,16 @@
 """Nodes of (sum, rows) with what was released beside each: what p(R|θ) is added up over.
 
 Sums are visited a quarter of an sd of p(t|θ) apart, nearer where p(R|t) bends or the law narrows down to an end, and never
-nearer than the lattice: each node stands for the whole numbers around it. Where people may have several rows each, their
-number m has a prior of its own, flat from one row a person to the most: a slice for each of a few m, close where they count and
-closer where noise has corners: a law e^{−|m̃−m|/b} five b apart is no sum over m.
+nearer than the lattice: each node stands for the whole numbers around it. Where the number of rows m is not known, because
+people may have several each or because they are those of a private group, it has a prior of its own, flat from the least to the
+most: a slice for each of a few m, close where they count and closer where noise has corners: a law e^{−|m̃−m|/b} five b apart is
+no sum over m.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from app.core.kinds.one_parameter.beliefs.measurements import Measurement
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import RowLaw
 
 Array = NDArray[np.float64]
+Rows = tuple[int, int]
+"""How many rows there may be: the least and the most."""
 
 NODE_SDS = 0.25
 REACH_SDS = 12.0
@@ -78,9 +82,37 @@ class Slice:
         return found
 
 
-def sum_slices(law: RowLaw, measurement: Measurement, people: int, unit_rows: int) -> list[Slice]:
+@dataclass(frozen=True, slots=True)
+class NoRows:
+    """There may be none: then what was released says nothing of θ."""
+
+    log_likelihood: float
+    gap: ClassVar[float] = 0.0
+
+    @property
+    def scores(self) -> Array:
+        return np.array([self.log_likelihood])
+
+    def phi_ends(self, law: RowLaw, least: float = -math.inf) -> tuple[float, float]:
+        return law.prior.first, law.prior.last
+
+    def log_evidence(self, law: RowLaw, phi: Array) -> Array:
+        return np.full(len(phi), self.log_likelihood)
+
+
+Slices = Sequence[Slice | NoRows]
+
+
+def sum_slices(law: RowLaw, measurement: Measurement, rows: Rows) -> list[Slice | NoRows]:
     """Never refuses: samples of what was paid for are drawn from these too."""
-    least, most = measurement.rows_within(people, people * unit_rows)
+    least, most = measurement.rows_within(*rows)
+    found: list[Slice | NoRows] = [*_some_rows(law, measurement, max(least, 1), most)] if most > 0 else []
+    if least == 0:
+        found.append(NoRows(float(measurement.log_likelihood(np.zeros(1), 0)[0])))
+    return found
+
+
+def _some_rows(law: RowLaw, measurement: Measurement, least: int, most: int) -> list[Slice]:
     rows = _even(least, most, _ROW_NODES_FEW)
     tables = [likelihood_table(law, measurement, each) for each in rows]
     for _ in range(_ROW_TURNS):
@@ -130,7 +162,7 @@ def _unresolved(rows: Array, scores: Array) -> list[int]:
     return [int(each) for each in np.floor((rows[:-1] + rows[1:]) / 2)[open_cells]]
 
 
-def log_evidence(law: RowLaw, slices: Sequence[Slice], phi: Array) -> Array:
+def log_evidence(law: RowLaw, slices: Slices, phi: Array) -> Array:
     return np.asarray(np.logaddexp.reduce([each.log_evidence(law, phi) for each in slices], axis=0))
 
 

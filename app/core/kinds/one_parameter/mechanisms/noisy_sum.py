@@ -75,7 +75,7 @@ def samples_given(
     else:
         law = row_law(model)
         phi = np.array([model.spacing.forward(value) for value in grid.theta.tolist()])
-        slices = sum_slices(law, measurement, people, unit_rows)
+        slices = sum_slices(law, measurement, (people, people * unit_rows))
         evidence = log_evidence(law, slices, phi)
         if not np.isfinite(evidence.max()):  # all that was measured lies far beyond the range: its nearest point
             ends = np.array([each.phi_ends(law) for each in slices])

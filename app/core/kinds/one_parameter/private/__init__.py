@@ -1,0 +1,1 @@
+"""One column in private groups: the number of rows of each is measured beside its sum."""

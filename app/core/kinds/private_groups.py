@@ -1,0 +1,42 @@
+"""Groups between which a person may move: by any columns that are not declared public, or by a condition on them.
+
+How many rows a group has is then private too, and measured with noise beside what is asked of it. Levels are declared: every
+group is answered, and says no more than its noisy numbers imply.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.schema import RowExpression
+from app.core.statistics.groups import GroupColumn, GroupedRequest
+from app.core.statistics.sums import RowRequest
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateGroups:
+    """All combinations of the levels of `by`, of the rows that meet `where` and have a value in every column `present`.
+
+    `asked` is the whole condition as it was asked for.
+    """
+
+    by: tuple[GroupColumn, ...]
+    where: RowExpression | None = None
+    present: tuple[str, ...] = ()
+    asked: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.by)
+
+    @property
+    def rows_share(self) -> float:
+        """σ_s/(h·σ_m): how exact the number of rows may be at no cost. Between groups a row moves two of these numbers, and
+        in or out of a single one only its own."""
+        return 1.0 if self.by else math.sqrt(3)
+
+    def request(self, of: RowRequest[Any]) -> GroupedRequest:
+        return GroupedRequest(of, self.by, self.where, self.present)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"by": [*self.columns]} | ({} if self.asked is None else {"where": self.asked})

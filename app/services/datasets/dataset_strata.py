@@ -1,0 +1,59 @@
+"""How many people each stratum of a dataset has, as stored beside n: public numbers, for plans, charges and cards."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.core.schema import Column, RowExpression
+from app.core.statistics.groups import GroupColumn, group_count
+from app.sources.grouping.strata_counts import Strata
+
+
+def strata_json(strata: Strata | None) -> dict[str, Any] | None:
+    """As stored: names of columns, their levels by name, and people."""
+    if strata is None:
+        return None
+    return {
+        "columns": [column.name for column in strata.columns],
+        "people": [
+            [[column.levels[place] for column, place in zip(strata.columns, places, strict=True)], people]
+            for places, people in strata.people
+        ],
+    }
+
+
+def people_by(
+    stored: Mapping[str, Any] | None,
+    by: Sequence[GroupColumn],
+    where: RowExpression | None,
+    columns: Mapping[str, Column],
+) -> list[int]:
+    """In every stratum of these columns, the last fastest; of those who meet a condition on public columns."""
+    people = [0] * group_count(tuple(by))
+    if stored is None:
+        return people
+    axes = [stored["columns"].index(column.name) for column in by]
+    for levels, count in stored["people"]:
+        if where is not None and not where.value(_cells(stored["columns"], levels, columns)):
+            continue
+        place = 0
+        for axis, column in zip(axes, by, strict=True):
+            place = place * len(column.levels) + column.levels.index(levels[axis])
+        people[place] += count
+    return people
+
+
+def _cells(names: Sequence[str], levels: Sequence[str], columns: Mapping[str, Column]) -> dict[str, Any]:
+    """A row with these levels, as conditions see it."""
+    found: dict[str, Any] = {}
+    for name, level in zip(names, levels, strict=True):
+        kind = columns[name].type
+        found[name] = level == "true" if kind == "binary" else float(level) if kind == "integer" else level
+    return found
+
+
+def public_strata(stored: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
+    """As shown: what is counted, combination by combination; None without public columns."""
+    if stored is None:
+        return None
+    names = stored["columns"]
+    return [{"group": dict(zip(names, levels, strict=True)), "n": people} for levels, people in stored["people"]]

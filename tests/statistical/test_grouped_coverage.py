@@ -1,0 +1,82 @@
+"""Calibrated intervals of private groups hold the truth as often as they say, whatever the groups' sizes.
+
+On average over the declared prior: θ from its own, the number of people flat from none to all. Beside that, sizes held fixed at
+0, 1, 10 and 1,000. In `make test` 24 intervals, one sd 6 %: below 70 % is seen by mistake about once in a thousand runs of other
+seeds. `make test-deep` has 400 of each family, and of each size, one sd 1.5 %: within 6 %. Seeds are fixed.
+"""
+
+import numpy as np
+import pytest
+
+from app.core.kinds import parse_mechanism, parse_model
+from app.core.kinds.belief import Evidence
+from app.core.kinds.one_parameter.beliefs.sum_of_rows import row_law
+from app.core.kinds.one_parameter.private.model import MeasuredGroups
+from app.core.noise.discrete_gaussian import seeded_noise
+from app.core.schema import parse_columns
+from app.core.statistics.groups import ExactGroups
+from app.core.statistics.sums import ExactStatistic
+
+PEOPLE = 1_200
+SIZES = (0, 1, 10, 1_000)
+FAMILIES = {
+    "bernoulli": {"family": "bernoulli", "column": "cured"},
+    "poisson": {"family": "poisson", "column": "visits", "prior": {"kind": "gamma", "shape": 3, "rate": 0.5}},
+    "exponential": {"family": "exponential", "column": "days", "prior": {"kind": "gamma", "shape": 4, "rate": 4}},
+}
+COLUMNS = parse_columns(
+    {
+        "cured": {"type": "binary"},
+        "visits": {"type": "integer", "lower": 0, "upper": 40},
+        "days": {"type": "real", "lower": 0, "upper": 10},
+        "ward": {"type": "categorical", "levels": [*"abcd"]},
+    }
+)
+
+
+def held(family: str, releases: int, sizes: tuple[int, ...] | None) -> np.ndarray:
+    """(releases, groups): whether the 90 % interval held."""
+    model = parse_model(FAMILIES[family] | {"groups": {"by": ["ward"]}}, COLUMNS)
+    assert isinstance(model, MeasuredGroups)
+    mechanism = parse_mechanism({"kind": "gaussian", "samples": 1, "epsilon": 1.0, "delta": 1e-6}, model)
+    source = np.random.Generator(np.random.PCG64([ord(letter) for letter in f"{family}{sizes}"]))
+    law, request = row_law(model.inner), model.inner.statistic
+    weight = np.exp(law.log_weight - law.log_weight.max())
+    found = []
+    for release in range(releases):
+        rows = source.integers(0, PEOPLE + 1, 4) if sizes is None else np.array(sizes)
+        truths = law.prior.theta(source.choice(law.phi, 4, p=weight / weight.sum()))
+        parts = []
+        for truth, count in zip(truths.tolist(), rows.tolist(), strict=True):
+            if family == "bernoulli":
+                values = (source.random(count) < truth).astype(float)
+            elif family == "poisson":
+                values = source.poisson(truth, count).astype(float)
+            else:
+                values = source.exponential(1 / truth, count)
+            steps = np.floor((values.clip(request.lower, request.upper) - request.lower) / request.step + 0.5)
+            parts.append(ExactStatistic(int(steps.sum()), count))
+        measured = mechanism.measure(model, PEOPLE, 1, ExactGroups(tuple(parts)), seeded_noise(source))
+        evidence = Evidence(np.zeros((1, 4)), measured, f"{family}{release}".encode())
+        points = mechanism.belief(model, PEOPLE, 1, evidence).points
+        low, high = np.quantile(points, [0.05, 0.95], axis=0)
+        found.append((low <= truths) & (truths <= high))
+    return np.array(found)
+
+
+def test_intervals_of_small_and_large_private_groups_hold():
+    assert held("bernoulli", 6, SIZES).mean() >= 0.7
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("family", FAMILIES)
+def test_intervals_of_private_groups_hold_as_often_as_they_say(family: str):
+    assert held(family, 100, None).mean() == pytest.approx(0.9, abs=0.06)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("family", FAMILIES)
+def test_intervals_of_groups_of_every_size_hold_about_as_often(family: str):
+    """Given the size the promise is not made; no size is far off."""
+    shares = held(family, 400, SIZES).mean(axis=0)
+    assert (shares >= 0.84).all(), shares
