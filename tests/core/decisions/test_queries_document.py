@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from app.core.decisions import UTILITIES, SampleSet
-from app.core.decisions.expressions import compile_expression, parser, tree
+from app.core.decisions.expressions import compile_expression, parser
 from app.core.decisions.expressions.operations import FUNCTIONS
 from app.core.grids.bernoulli import bernoulli
 from app.core.kinds import ESTIMANDS, compile_question
+from app.core.language import tree
 from app.core.parameters import Parameter
 from app.services.reading.answer_query import answer_json
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
