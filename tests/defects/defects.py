@@ -147,4 +147,11 @@ DEFECTS = (
         "counted_rows(connection, scan, PrivacyUnit(), self.choice_key, cells)",
         ("tests/sources/test_kept_rows.py", "tests/services/test_real_clock.py"),
     ),
+    Defect(
+        "groups: strata cost what the dearest of them does",
+        "app/core/kinds/groups/mechanism.py",
+        "        tuple(max(values) for values in zip(*(cost.curve for cost in costs), strict=True)),\n",
+        "        tuple(min(values) for values in zip(*(cost.curve for cost in costs), strict=True)),\n",
+        ("tests/core/groups/test_group_charges.py",),
+    ),
 )
