@@ -56,13 +56,13 @@ async def test_a_messy_file_goes_in_with_one_declaration(service: Service) -> No
     question = {"estimand": {"kind": "parameter", "name": "theta"}, "utility": {"kind": "squared"}}
     answer = await service.expect(200, "steward", "POST", f"/releases/{release}/query", question)
     assert 0.3 < answer["response"] < 0.7
-    for other, told in (
-        ({"family": "poisson", "column": "age"}, "missing"),
-        ({"family": "bernoulli", "column": "seen"}, "binary"),
+    for other, code, told in (
+        ({"family": "poisson", "column": "age"}, "invalid_mechanism", "gaussian"),
+        ({"family": "bernoulli", "column": "seen"}, "invalid_model", "binary"),
     ):
         body = {**asked, "model": other}
         refused = await service.expect(422, "steward", "POST", f"{dataset}/releases", body)
-        assert refused["code"] == "invalid_model"
+        assert refused["code"] == code
         assert told in refused["detail"]
     await service.expect(200, "steward", "PATCH", dataset, {"other_columns": "refuse"})
     refused = await service.expect(422, "steward", "PUT", f"{dataset}/data", **sent)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.kinds import parse_model
+from app.core.kinds import kind_of, parse_model
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.privacy.release_cost import SAMPLES_MAX
@@ -110,11 +110,13 @@ def test_a_text_that_would_mean_two_things_is_refused_when_it_is_declared(spec: 
     assert raised.value.problems[0].field.startswith("columns.x")
 
 
-def test_no_model_is_of_a_column_whose_missing_cells_have_no_value() -> None:
+def test_a_column_whose_missing_cells_have_no_value_is_a_private_group_of_one_parameter_and_of_no_network() -> None:
     columns = parse_columns({"cured": {"type": "binary", "missing": "group"}, "x": {"type": "binary"}})
-    with pytest.raises(InvalidModel, match="'cured' is declared"):
-        parse_model({"family": "bernoulli", "column": "cured"}, columns)
-    assert parse_model({"family": "bernoulli", "column": "x"}, columns)
+    with pytest.raises(InvalidModel, match="'cured'"):
+        parse_model({"family": "network", "nodes": {"cured": {}}}, columns)
+    measured = parse_model({"family": "bernoulli", "column": "cured"}, columns)
+    assert set(kind_of(measured).mechanisms) == {"gaussian"}
+    assert set(kind_of(parse_model({"family": "bernoulli", "column": "x"}, columns)).mechanisms) > {"gaussian"}
 
 
 @pytest.mark.parametrize(

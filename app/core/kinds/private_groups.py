@@ -11,6 +11,7 @@ from typing import Any
 from app.core.schema import RowExpression
 from app.core.statistics.groups import GroupColumn, GroupedRequest
 from app.core.statistics.sums import RowRequest
+from app.errors import InvalidModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +41,10 @@ class PrivateGroups:
 
     def as_json(self) -> dict[str, Any]:
         return {"by": [*self.columns]} | ({} if self.asked is None else {"where": self.asked})
+
+
+def missing_refused(groups: PrivateGroups, kind: str) -> InvalidModel:
+    """For kinds that cannot be of the rows that have a value."""
+    names = ", ".join(map(repr, groups.present))
+    wanted = f"columns whose missing cells count as a value or a level, for {kind} models"
+    return InvalidModel("model", f"{wanted}; {names} is declared `missing: group`")

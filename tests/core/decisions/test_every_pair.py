@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from app.core.decisions import UTILITIES, SampleSet, answer_question
 from app.core.grids.bernoulli import bernoulli
-from app.core.kinds import ESTIMANDS, compile_question
+from app.core.kinds import ESTIMANDS, compile_question, parse_model
 from app.core.parameters import Parameter
+from app.core.schema import parse_columns
 from tests.core.decisions.clinic import ARMS, MODEL, joint, network_samples
 from tests.core.decisions.reference_utilities import expression_spec, mean
 from tests.core.decisions.wages import WAGES, wage_samples
@@ -107,9 +108,26 @@ NUMBERS = {
         {"kind": "contrast", "weights": {"educ": 4, "exper": -10}},
         lambda s: (4 * s.columns[1] - 10 * s.columns[2]).tolist(),
     ),
+    "group": (
+        "arms",
+        {"kind": "group", "group": {"arm": "placebo"}, "estimand": {"kind": "parameter", "name": "theta"}},
+        lambda s: s.columns[1].tolist(),
+    ),
 }
-MODELS = {"three": None, "success": bernoulli("cured"), "network": MODEL, "regression": WAGES}
-SHARES = {"share", "comparison", "predictive", "probability", "prediction of a class", "prediction of a probability"}
+TRIAL = {"cured": {"type": "binary"}, "arm": {"type": "categorical", "levels": ["drug", "placebo"], "public": True}}
+BY_ARM = parse_model(
+    {"family": "bernoulli", "column": "cured", "groups": {"by": ["arm"], "strata": [5, 5]}}, parse_columns(TRIAL)
+)
+MODELS = {"three": None, "success": bernoulli("cured"), "network": MODEL, "regression": WAGES, "arms": BY_ARM}
+SHARES = {
+    "share",
+    "group",
+    "comparison",
+    "predictive",
+    "probability",
+    "prediction of a class",
+    "prediction of a probability",
+}
 
 
 @st.composite
@@ -120,7 +138,7 @@ def samples_of(draw, release: str) -> SampleSet:
         )
     if release == "regression":
         return wage_samples(draw(st.integers(1, 9)), seed=draw(st.integers(0, 99)))
-    parameters = THREE if release == "three" else SUCCESS
+    parameters = {"three": THREE, "success": SUCCESS, "arms": BY_ARM.parameters}[release]
     columns = [
         st.sampled_from([p.lower, p.lower, p.upper, (p.lower + p.upper) / 2, p.lower + 0.3])
         | st.floats(p.lower, p.upper)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.structure import Node, build_network
-from app.core.kinds.private_groups import PrivateGroups
+from app.core.kinds.private_groups import PrivateGroups, missing_refused
 from app.errors import InvalidModel
 
 
@@ -17,7 +17,9 @@ def network_by_groups(model: NetworkModel, groups: PrivateGroups) -> NetworkMode
     """Of one that is by these columns already, as it is stored, itself. Raises InvalidModel."""
     if model.family != "network":
         raise InvalidModel("by", f"public columns, for {model.family}; a network can be by others too")
-    if groups.where is not None or groups.present:
+    if groups.present:
+        raise missing_refused(groups, "network")
+    if groups.where is not None:
         raise InvalidModel("where", "conditions on public columns, for networks; a derived column can be a node")
     names, nodes = groups.columns, {node.name: node for node in model.network.nodes}
     if _is_by(nodes, names):
