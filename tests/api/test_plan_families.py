@@ -27,7 +27,7 @@ async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(known: 
     assert set(planned) == {
         "model", "mechanism", "n", "privacy_unit_rows", "parameters", "cost", "vacuous", "accuracy",
         "prior_predictive", "grid_points", "curves", "scores",
-        "bounds", "alternatives", "advice", "target", "precision", "release", "check",
+        "bounds", "alternatives", "advice", "target", "precision", "release", "check", "by", "where",
     }  # fmt: skip
     assert planned["parameters"] == [{"name": "rate", "lower": 1.0, "upper": 20.0}]
     assert {"samples", "epsilon", "total_sd"} == set(planned["curves"]["by_samples"][0])

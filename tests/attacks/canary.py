@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 PEOPLE, CURED = 200_003, 104_729
-GONE, BEYOND = 31_337, 27_449
-"""Cells of days without a value, and beyond the bounds."""
+GONE, BEYOND = 65_993, 66_889
+"""Cells of days without a value, and beyond the bounds. In binary none is the end of a word and zeros after it."""
 HOUSE, CELL = b"heron-", b"173.2551"
 COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365, "missing": {"value": 7}}}
 UNIT = {"column": "person", "max_rows": 1}

@@ -193,8 +193,9 @@ def parquet_file(folder: Path, cells: list[Any]) -> Path:
 
 
 def test_values_that_are_no_numbers_are_refused_at_upload(tmp_path: Path, store: UploadStore) -> None:
-    """NaN and infinities in any spelling, CSV and Parquet; the steward sees a line, never a value."""
-    columns = parse_columns({"x": {"type": "real", "lower": -10, "upper": 10}})
+    """NaN and infinities in any spelling, CSV and Parquet; the steward sees a line, never a value. So is what lies
+    beyond the bounds, where the column says so."""
+    columns = parse_columns({"x": {"type": "real", "lower": -10, "upper": 10, "outside": "refuse"}})
     spelled = [
         "nan",
         "NaN",

@@ -191,7 +191,7 @@ async def test_noise_on_many_numbers_is_not_called_one(world: World):
 @pytest.mark.parametrize(
     ("model", "mechanism", "basis", "word"),
     [
-        (NETWORK, {"kind": "laplace", "samples": 3, "epsilon": 5.0}, "measured", "finite chain over made-up records"),
+        (NETWORK, {"kind": "laplace", "samples": 3, "epsilon": 5.0}, "measured", "finite chains over made-up records"),
         (LINEAR, PERTURBED, "measured", "finite chains with a law of the features"),
         (MEAN, PERTURBED, "exact", "as often as they say."),
         (LINEAR, DRAWN, "exact", "few, or drawn below temperature 1"),
