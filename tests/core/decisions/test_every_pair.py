@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from app.core.decisions import UTILITIES, SampleSet, answer_question
 from app.core.grids.bernoulli import bernoulli
-from app.core.kinds import ESTIMANDS, compile_question, parse_model
+from app.core.kinds import ESTIMANDS, compile_question
 from app.core.parameters import Parameter
-from app.core.schema import parse_columns
+from tests.core.decisions.arms import BY_ARM
 from tests.core.decisions.clinic import ARMS, MODEL, joint, network_samples
 from tests.core.decisions.reference_utilities import expression_spec, mean
 from tests.core.decisions.wages import WAGES, wage_samples
@@ -114,10 +114,6 @@ NUMBERS = {
         lambda s: s.columns[1].tolist(),
     ),
 }
-TRIAL = {"cured": {"type": "binary"}, "arm": {"type": "categorical", "levels": ["drug", "placebo"], "public": True}}
-BY_ARM = parse_model(
-    {"family": "bernoulli", "column": "cured", "groups": {"by": ["arm"], "strata": [5, 5]}}, parse_columns(TRIAL)
-)
 MODELS = {"three": None, "success": bernoulli("cured"), "network": MODEL, "regression": WAGES, "arms": BY_ARM}
 SHARES = {
     "share",

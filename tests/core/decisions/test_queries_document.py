@@ -11,23 +11,18 @@ from app.core.decisions import UTILITIES, SampleSet
 from app.core.decisions.expressions import compile_expression, parser
 from app.core.decisions.expressions.operations import FUNCTIONS
 from app.core.grids.bernoulli import bernoulli
-from app.core.kinds import ESTIMANDS, compile_question, parse_model
+from app.core.kinds import ESTIMANDS, compile_question
 from app.core.language import tree
 from app.core.parameters import Parameter
-from app.core.schema import parse_columns
 from app.services.reading.answer_query import answer_json
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
+from tests.core.decisions.arms import BY_ARM, arm_samples
 from tests.core.decisions.clinic import MODEL, network_samples
 from tests.core.decisions.wages import WAGES, wage_samples
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "queries.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```json ?(\w*)\n(.*?)```", DOCUMENT, flags=re.DOTALL)
 THETA = Parameter("theta", 0.05, 0.95)
-TRIAL = {
-    "cured": {"type": "binary"},
-    "arm": {"type": "categorical", "levels": ["drug", "placebo"], "public": True},
-}
-BY_ARM = {"family": "bernoulli", "column": "cured", "groups": {"by": ["arm"], "strata": [50, 50]}}
 
 
 def release(note: str) -> tuple[object, SampleSet]:
@@ -37,8 +32,7 @@ def release(note: str) -> tuple[object, SampleSet]:
     if note == "regression":
         return WAGES, wage_samples(100)
     if note == "groups":
-        arms = parse_model(BY_ARM, parse_columns(TRIAL))
-        return arms, SampleSet(arms.parameters, np.linspace([0.2, 0.3], [0.5, 0.4], 100))
+        return BY_ARM, arm_samples(100)
     return bernoulli("cured"), SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
 
 

@@ -1,0 +1,19 @@
+"""A trial of two arms, by which everybody knows who is in which: a rate in each, and samples of both."""
+
+import numpy as np
+
+from app.core.decisions import SampleSet
+from app.core.kinds import parse_model
+from app.core.schema import parse_columns
+
+TRIAL = {
+    "cured": {"type": "binary"},
+    "arm": {"type": "categorical", "levels": ["drug", "placebo"], "public": True},
+}
+BY_ARM = parse_model(
+    {"family": "bernoulli", "column": "cured", "groups": {"by": ["arm"], "strata": [50, 50]}}, parse_columns(TRIAL)
+)
+
+
+def arm_samples(size: int) -> SampleSet:
+    return SampleSet(BY_ARM.parameters, np.linspace([0.2, 0.3], [0.5, 0.4], size))
