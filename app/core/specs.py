@@ -119,7 +119,7 @@ class OneOf:
         if self.tag is None:
             return _MARK + next((name for name in self.choices if name in value), [*self.choices][-1])
         name = value.get(self.tag, self.untagged)
-        return _MARK + name if isinstance(name, str) else None
+        return _MARK + name if isinstance(name, str) and name else None  # the mark alone is what is no object
 
 
 @lru_cache(maxsize=64)

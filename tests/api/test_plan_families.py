@@ -36,6 +36,17 @@ async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(known: 
     assert planned["target"] is None
 
 
+async def test_alternatives_in_a_plan_of_a_network_by_private_groups_are_models_to_send(known: Service):
+    columns = {name: {"type": "binary"} for name in ("cured", "north")}
+    network = {"family": "network", "nodes": {"cured": {}}}
+    mechanism = {"kind": "laplace", "samples": 5, "epsilon": 1.0}
+    body = plan_body(model=network, mechanism=mechanism, columns=columns, by=["north"], n=50)
+    planned = await known.expect(200, "ada", "POST", "/plans", body)
+    assert planned["by"] == ["north"]
+    assert planned["alternatives"]
+    assert all(set(each["model"]) == set(planned["model"]) for each in planned["alternatives"])
+
+
 @pytest.mark.slow
 async def test_what_a_plan_finds_can_be_sent_as_a_release(service: Service):
     dataset = await service.dataset()

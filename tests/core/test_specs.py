@@ -59,6 +59,7 @@ def problem(model: Any) -> tuple[str, str]:
         (BERNOULLI | {"trim": {"lower": 1}}, "model.trim", "a number"),
         (BERNOULLI | {"prior": 3}, "model.prior", "an object"),
         (BERNOULLI | {"prior": {"kind": "cauchy"}}, "model.prior.kind", "one of beta, jeffreys, uniform"),
+        (BERNOULLI | {"prior": {"kind": ""}}, "model.prior.kind", "one of beta, jeffreys, uniform"),
         (BERNOULLI | {"prior": {"kind": ["beta"]}}, "model.prior.kind", "one of beta, jeffreys, uniform"),
         (BERNOULLI | {"prior": {"alpha": 0}}, "model.prior.alpha", "a number at least 0.001"),
         (BERNOULLI | {"prior": {"beta": None}}, "model.prior.beta", "a number"),
@@ -86,6 +87,7 @@ def test_a_refused_model_names_the_field_and_what_would_do(model: Any, field: st
     ("mechanism", "field", "expected"),
     [
         ([], "mechanism", "an object"),
+        ({"kind": ""}, "mechanism.kind", "one of baps, gaussian, laplace, map for this kind of model"),
         ({"kind": "fourier"}, "mechanism.kind", "one of baps, gaussian, laplace, map for this kind of model"),
         ({"kind": "baps"}, "mechanism.samples", "this field to be present"),
         ({"kind": "baps", "samples": 0}, "mechanism.samples", "a whole number at least 1"),
@@ -107,6 +109,7 @@ def test_a_refused_mechanism_names_the_field_and_what_would_do(mechanism: Any, f
     ("columns", "field", "expected"),
     [
         ({"a": {"type": "complex"}}, "columns.a.type", "one of binary, categorical, date, integer, real"),
+        ({"a": {"type": ""}}, "columns.a.type", "one of binary, categorical, date, integer, real"),
         ({"a": 1}, "columns.a", "an object"),
         ({"a": {"type": "real", "lower": 1, "upper": 1}}, "columns.a.upper", "a number above `lower`"),
         ({"a": {"type": "real", "lower": 0}}, "columns.a.upper", "this field to be present"),

@@ -11,6 +11,7 @@ from app.core.schema import parse_columns
 from app.errors import InvalidExpression, InvalidMechanism, InvalidModel, InvalidQuery
 from app.services.datasets.read_datasets import read_dataset
 from app.services.ledger.recost_ledger import recost_ledger
+from app.services.plans.asked_groups import grouped_spec, planned_spec
 from app.services.plans.plan_release import plan_release
 from app.services.reading.answer_query import answer_query
 from app.services.reading.read_card import read_card
@@ -155,6 +156,18 @@ async def test_what_cannot_be_grouped_says_why(world: World):
     for by, why in ((["arm"], "nobody"), (["old"], "not declared public")):
         with pytest.raises(InvalidModel, match=why):
             await world.request(dataset, model=linear, mechanism=mechanism, by=by)
+
+
+def test_more_groups_than_are_answered_are_refused_before_they_are_listed():
+    """Eight public columns of a thousand levels: 10²⁴ strata, for anyone who may plan."""
+    levels = [str(level) for level in range(1_000)]
+    public = {f"p{place}": {"type": "categorical", "levels": levels, "public": True} for place in range(8)}
+    columns = parse_columns(COLUMNS | public)
+    spec = {"model": MODEL, "by": list(public)}
+    with pytest.raises(InvalidModel, match="at most 512 groups"):
+        grouped_spec(spec, columns, None)
+    with pytest.raises(InvalidModel, match="at most 512 groups"):
+        planned_spec(spec, columns, 400)
 
 
 @POSTGRES_DEEP

@@ -114,6 +114,11 @@ def _check_json(question: PlanQuestion, found: Figures, check: FitCheck) -> dict
     }
 
 
+def _alternative(found: dict[str, Any]) -> dict[str, Any]:
+    """Its groups are those of the plan, which names them once."""
+    return found | {"model": described(found["model"])["model"]} if "model" in found else found
+
+
 def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -> dict[str, Any]:
     """A check comes on top of what was asked for or found; the cost is that of both."""
     cost, delta = with_check(found.cost, check, question.unit_rows), question.delta
@@ -140,7 +145,7 @@ def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -
         "curves": found.curves,
         "scores": found.scores,
         "bounds": found.bounds,
-        "alternatives": found.alternatives,
+        "alternatives": [_alternative(each) for each in found.alternatives],
         "advice": found.advice,
         "check": None if check is None else _check_json(question, found, check),
     }

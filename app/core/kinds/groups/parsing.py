@@ -59,8 +59,8 @@ def grouped_model(
     model = inner
     if private or asked.private is not None or present:
         model = _private(inner, kind, PrivateGroups(private, asked.private, present, asked.text))
-    if group_count(by) > GROUPS_MAX or group_count(public) * len(model.parameters) > PARAMETERS_MAX:
-        raise InvalidModel("by", f"at most {GROUPS_MAX} groups and {PARAMETERS_MAX} parameters in all")
+    if group_count(public) * len(model.parameters) > PARAMETERS_MAX:
+        raise InvalidModel("by", f"groups with at most {PARAMETERS_MAX} parameters in all")
     if not public and asked.public is None:
         return model
     return _stratified(model, kind, public, read, asked)
@@ -88,7 +88,7 @@ def read_where(text: str | None, columns: Mapping[str, Column]) -> Asked:
 
 
 def group_columns(names: list[str], columns: Mapping[str, Column]) -> tuple[GroupColumn, ...]:
-    """Raises InvalidModel."""
+    """Refuses too many groups before anyone lists them. Raises InvalidModel."""
     if len(set(names)) != len(names):
         raise InvalidModel("by", "every column once")
     found = []
@@ -98,6 +98,8 @@ def group_columns(names: list[str], columns: Mapping[str, Column]) -> tuple[Grou
             expected = f"categorical or binary columns, or integer ones of at most {INTEGER_LEVELS_MAX} values"
             raise InvalidModel("by", f"{expected}; {name!r} is none")
         found.append(column)
+    if group_count(tuple(found)) > GROUPS_MAX:
+        raise InvalidModel("by", f"at most {GROUPS_MAX} groups")
     return tuple(found)
 
 
