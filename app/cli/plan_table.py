@@ -156,7 +156,9 @@ def _accuracy_notes(plan: Json, precision: Json | None) -> list[tuple[str, str]]
                 else "expected, of the calibrated posterior, averaged over the prior; intervals by the normal law",
             )
         ]
-    limit = f"without any noise {plan['n']} people give an sd of {_figure(precision['noiseless_sd'])}; no ε goes below"
+    people = "people in groups" if plan.get("by") or plan.get("where") else "people"
+    least = _figure(precision["noiseless_sd"])
+    limit = f"without any noise {plan['n']} {people} give an sd of {least}; no ε goes below"
     return [*_means([precision]), ("limit", limit)]
 
 
