@@ -33,13 +33,23 @@ def plan(
     epsilon: Annotated[float | None, typer.Option(help="What may be spent, by all models together.")] = None,
     delta: Annotated[float | None, typer.Option(help="The δ at which ε is counted.")] = None,
     n: Annotated[int | None, typer.Option("--n", help="The public number of people.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Group by this column; again for another. Overrides the file's.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="A condition on rows, such as 'age >= 65'.")] = None,
+    declaration: Annotated[
+        str | None,
+        typer.Option(help="The body of POST /v1/datasets as a JSON file: columns and privacy unit for files without."),
+    ] = None,
     check_epsilon: CheckEpsilon = None,
     check_delta: CheckDelta = None,
     machine: Annotated[bool, typer.Option("--json", help="Print the service's own JSON.")] = False,
 ) -> None:
     """Show what a release would cost and how accurate it would be. Reads no data and charges nothing."""
     goal = _goal(half_width, sd, level)
-    spec = _body([read_json_file(file) for file in files], goal, epsilon, delta)
+    more = _groups(by, where)
+    declared = {} if declaration is None else _declared(read_json_file(declaration))
+    spec = _body([declared | read_json_file(file) | more for file in files], goal, epsilon, delta)
     if n is not None:
         spec["n"] = n
     spec |= check_spec(check_epsilon, check_delta)
@@ -61,6 +71,15 @@ def plan(
     from app.cli.plan_table import plan_table, shared_table
 
     typer.echo(shared_table(found) if "models" in spec else plan_table(found))
+
+
+def _groups(by: list[str] | None, where: str | None) -> Json:
+    return ({"by": by} if by else {}) | ({} if where is None else {"where": where})
+
+
+def _declared(dataset: Json) -> Json:
+    """What of a dataset's declaration a plan is about."""
+    return {name: dataset[name] for name in ("columns", "privacy_unit", "n") if dataset.get(name) is not None}
 
 
 def _goal(half_width: float | None, sd: float | None, level: float) -> Json | None:
@@ -103,7 +122,8 @@ def _together(bodies: list[Json]) -> Json:
     shared: Json = {"models": [], "columns": {}}
     for body in bodies:
         target = body.get("target") or {}
-        part = {"model": body.get("model"), "target": None if "epsilon" in target else body.get("target")}
+        part = {name: body[name] for name in ("model", "by", "where") if body.get(name) is not None}
+        part["target"] = None if "epsilon" in target else body.get("target")
         shared["models"].append(part | ({"mechanism": body["mechanism"]} if _is_auto(body.get("mechanism")) else {}))
         shared["columns"] |= body.get("columns") or _own_column(body.get("model"))
         for field in ("n", "privacy_unit"):

@@ -35,7 +35,8 @@ def plan_table(plan: Json) -> str:
 
 
 def _body(plan: Json) -> Json:
-    body = {"model": plan["model"], "mechanism": plan["mechanism"]}
+    groups = {name: plan[name] for name in ("by", "where") if plan.get(name)}
+    body = {"model": plan["model"]} | groups | {"mechanism": plan["mechanism"]}
     if plan["check"] is None:
         return body
     return body | {"check": {name: plan["check"][name] for name in ("epsilon", "delta")}}
@@ -87,7 +88,7 @@ def _part(number: int, part: Json) -> tuple[str, ...]:
     mechanism = part["mechanism"]
     return (
         str(number),
-        _name(part["model"]),
+        _name(part),
         mechanism["kind"],
         _figure(part["epsilon"]),
         _percent(part["share"]),
@@ -102,7 +103,7 @@ def _part(number: int, part: Json) -> tuple[str, ...]:
 def _headline(plan: Json, target: Json) -> str:
     cost = plan["cost"]
     spends = f"ε = {_figure(cost['epsilon'])} at δ = {cost['delta']:g}"
-    what = f"{_name(plan['model'])}, {plan['n']} people: {plan['mechanism']['kind']}"
+    what = f"{_name(plan)}, {plan['n']} people: {plan['mechanism']['kind']}"
     if target.get("half_width") is not None:
         return f"{what} reaches ± {_figure(target['half_width'])} ({_percent(target['level'])} intervals) for {spends}"
     if target.get("sd") is not None:
@@ -155,7 +156,9 @@ def _accuracy_notes(plan: Json, precision: Json | None) -> list[tuple[str, str]]
                 else "expected, of the calibrated posterior, averaged over the prior; intervals by the normal law",
             )
         ]
-    limit = f"without any noise {plan['n']} people give an sd of {_figure(precision['noiseless_sd'])}; no ε goes below"
+    people = "people in groups" if plan.get("by") or plan.get("where") else "people"
+    least = _figure(precision["noiseless_sd"])
+    limit = f"without any noise {plan['n']} {people} give an sd of {least}; no ε goes below"
     return [*_means([precision]), ("limit", limit)]
 
 
@@ -196,11 +199,14 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _name(model: Json) -> str:
+def _name(part: Json) -> str:
+    """The model, and the groups it is of."""
+    model, by, where = part["model"], part.get("by"), part.get("where")
     about = model.get("column") or model.get("class") or model.get("target") or ", ".join(model.get("columns") or ())
     if not about and isinstance(model.get("nodes"), dict):
         about = f"{len(model['nodes'])} nodes"
-    return f"{model['family']} {about}".strip()
+    groups = (f" by {', '.join(by)}" if by else "") + (f" where {where}" if where else "")
+    return f"{model['family']} {about}".strip() + groups
 
 
 def _percent(share: float) -> str:

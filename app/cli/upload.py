@@ -1,5 +1,6 @@
 """`postern upload`: send rows to a running service, or have them checked without being kept."""
 
+import sys
 from typing import Annotated, Literal
 
 import typer
@@ -10,7 +11,7 @@ from app.cli.remote import as_sent, remote_client
 
 def upload(
     dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
-    file: Annotated[str, typer.Argument(help="CSV, Parquet or Arrow; also packed (.gz, .zst).")],
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or Arrow; also packed (.gz, .zst); - for standard input.")],
     check: Annotated[bool, typer.Option("--check", help="Say what would be said, and keep nothing.")] = False,
     charset: Annotated[str | None, typer.Option(help="Of CSV: utf-8, windows-1252 or utf-16.")] = None,
     separator: Annotated[
@@ -24,7 +25,8 @@ def upload(
     from postern.client.tables import printable
 
     with remote_client() as client:
-        call = stewards.upload(dataset, file, None, check=check, charset=charset, separator=separator)
+        rows = sys.stdin.buffer.read() if file == "-" else file
+        call = stewards.upload(dataset, rows, None, check=check, charset=charset, separator=separator)
         try:
             told = client.send(as_sent(call))
         except InvalidInput as refused:

@@ -39,6 +39,9 @@ _OUTSIDE = _Words(
 _FRACTION = _Words("not whole", "declare the column as real")
 _NO_NUMBER = _Words("no numbers", "write a decimal point, or declare texts that mean no value as `missing_spellings`")
 _NO_LEVEL = _Words("none of the declared levels", "declare a spelling, or `outside: other`")
+_NO_LEVEL_AS_WRITTEN = _Words(
+    _NO_LEVEL.are, "declare a spelling, `fold_case` if only capitals differ, or `outside: other`"
+)
 _NO_BINARY = _Words("neither yes nor no", "declare spellings with `true` and `false`")
 _NO_PERSON = _Words("no identifier of a person", None)
 _NO_DATE = _Words("no dates", "write days as ISO 8601 does, or declare texts that mean no value as `missing_spellings`")
@@ -113,6 +116,8 @@ def _told(rule: CellRule, column: Column | None, kind: str, cells: int, lines: S
 def _words(column: Column | None, kind: str) -> _Words:
     if column is None:
         return _NO_PERSON
+    if kind == "spelling" and column.type == "categorical" and not column.fold_case:
+        return _NO_LEVEL_AS_WRITTEN
     return {"missing": _MISSING, "outside": _OUTSIDE, "fraction": _FRACTION}.get(kind) or _SPELLING[column.type]
 
 

@@ -60,3 +60,26 @@ def test_a_check_of_fit_is_a_note_and_part_of_what_to_send(postern: Postern):
     assert any(line.startswith("check") and "notices a variance 1." in line for line in ran.out.splitlines())
     assert json.loads(ran.out.splitlines()[-1])["check"] == {"epsilon": 0.1, "delta": None}
     assert postern("plan", "-", "--check-delta", "1e-6", stdin=json.dumps(body)).code == 1
+
+
+ARM = {"type": "categorical", "levels": ["drug", "placebo"], "public": True}
+LAPLACE = {"kind": "laplace", "samples": 10, "epsilon": 0.5}
+
+
+def test_groups_of_a_declared_dataset_stand_in_the_headline_and_in_what_to_send(postern: Postern, tmp_path: Path):
+    declared = {
+        "name": "trial",
+        "columns": {"cured": {"type": "binary"}, "arm": ARM},
+        "privacy_unit": {"column": "id", "max_rows": 2},
+    }
+    (tmp_path / "trial.json").write_text(json.dumps(declared))
+    asked = {"model": CURED["model"], "mechanism": LAPLACE}
+    options = ("--declaration", "trial.json", "--n", "400", "--by", "arm", "--where", "arm == 'drug'")
+    ran = postern("plan", "-", *options, stdin=json.dumps(asked))
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("bernoulli cured by arm where arm == 'drug', 400 people: laplace costs")
+    sent = json.loads(lines[-1])
+    assert (sent["by"], sent["where"]) == (["arm"], "arm == 'drug'")
+    machine = postern("plan", "-", *options, "--json", stdin=json.dumps(asked))
+    assert json.loads(machine.out)["privacy_unit_rows"] == 2

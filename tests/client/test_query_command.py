@@ -29,7 +29,7 @@ def postern(
     def invoke(*arguments: str, stdin: str = "", key: str = trial.analyst_key) -> tuple[int, str, str]:
         with monkeypatch.context() as patched:
             patched.setenv("POSTERN_KEY", key)
-            patched.setattr(sys, "stdin", io.StringIO(stdin))
+            patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
             patched.setattr(sys, "argv", ["postern", *arguments])
             with pytest.raises(SystemExit) as left:
                 cli()
@@ -183,6 +183,8 @@ def test_rows_are_checked_and_uploaded_and_what_does_not_fit_is_told_by_column(
     assert (code, json.loads(out)["stored"]) == (0, False)
     code, out, _ = postern("upload", dataset, "rows.csv", key=key)
     assert (code, json.loads(out)["stored"]) == (0, True)
+    piped = postern("upload", dataset, "-", stdin=csv_bytes().decode(), key=key)
+    assert (piped[0], json.loads(piped[1])) == (0, json.loads(out))
 
 
 def test_a_schema_is_drafted_on_this_machine_without_a_key(postern: Postern, tmp_path: Path) -> None:

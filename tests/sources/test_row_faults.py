@@ -43,7 +43,7 @@ def test_the_sentence_names_column_count_line_expectation_and_policy(reader: Rea
     (fault,) = faults(reader, HEADER + GOOD * 5 + "1,Drug,1,1\n" * 14)
     assert fault.text == (
         "column `arm`: 14 cells are none of the declared levels, first at line 7; expected one of the declared levels, "
-        "spelled exactly, such as drug; declare a spelling, or `outside: other`"
+        "spelled exactly, such as drug; declare a spelling, `fold_case` if only capitals differ, or `outside: other`"
     )
     (lonely,) = faults(reader, HEADER + GOOD + "1,drug\n")
     assert lonely.text.startswith("1 record is not of the shape of the header, at line 3; expected 4 cells")
