@@ -18,13 +18,14 @@ from app.errors import InvalidModel
 class PrivateGroups:
     """All combinations of the levels of `by`, of the rows that meet `where` and have a value in every column `present`.
 
-    `asked` is the whole condition as it was asked for.
+    `asked` is the whole condition as it was asked for; `inputs` are the columns of `by` and those they are derived from.
     """
 
     by: tuple[GroupColumn, ...]
     where: RowExpression | None = None
     present: tuple[str, ...] = ()
     asked: str | None = None
+    inputs: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

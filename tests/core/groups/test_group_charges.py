@@ -20,7 +20,7 @@ from app.core.privacy import ORDERS
 from app.core.schema import parse_columns
 from app.core.statistics.groups import ExactGroups
 from app.core.statistics.sums import ExactStatistic
-from app.errors import CalibratedUnavailable
+from app.errors import CalibratedUnavailable, InvalidModel
 from tests.core.families.drawn_tables import drawn_tables, owed
 from tests.core.families.neighbouring_pairs import reachable_pairs
 
@@ -183,3 +183,21 @@ def test_beside_little_noise_small_groups_of_clipped_rows_are_not_believed():
         else:
             with pytest.raises(CalibratedUnavailable):
                 mechanism.calibrated_parameters(model, 100, 1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "field"), [({"by": ["many"]}, "by"), ({"by": [], "where": "many"}, "where"), ({"by": ["told"]}, "by")]
+)
+def test_no_cut_of_the_modelled_column_comes_in_by_a_column_derived_from_it(groups: dict[str, Any], field: str):
+    columns = parse_columns(
+        {
+            "visits": {"type": "integer", "lower": 0, "upper": 9},
+            "many": {"type": "binary", "from": "visits >= 5"},
+            "told": {"type": "binary", "from": "visits >= 5 and sick"},
+            "sick": {"type": "binary"},
+        }
+    )
+    with pytest.raises(InvalidModel) as refused:
+        parse_model({"family": "poisson", "column": "visits", "groups": groups}, columns)
+    assert refused.value.problems[0].field == field
+    assert parse_model({"family": "bernoulli", "column": "sick", "groups": {"by": ["many"]}}, columns)

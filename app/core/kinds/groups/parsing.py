@@ -4,7 +4,7 @@ Callers name the columns beside the model (`by`); the numbers of people come fro
 have another number in mind than the rows have. Both are stored with the model: they are part of what was charged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -53,12 +53,13 @@ def grouped_model(
     by = group_columns(read.by, columns)
     public, private = split_columns(by, columns)
     asked = read_where(read.where, columns)
-    _refuse_modelled(inner, {each.name for each in public}, "by")
-    _refuse_modelled(inner, set(asked.columns), "where")
+    _refuse_modelled(inner, _with_inputs((each.name for each in public), columns), "by")
+    _refuse_modelled(inner, _with_inputs(asked.columns, columns), "where")
     present = tuple(name for name in (*inner.statistic.columns, *read.by) if columns[name].missing == "group")
     model = inner
     if private or asked.private is not None or present:
-        model = _private(inner, kind, PrivateGroups(private, asked.private, present, asked.text))
+        inputs = tuple(sorted(_with_inputs((each.name for each in private), columns)))
+        model = _private(inner, kind, PrivateGroups(private, asked.private, present, asked.text, inputs))
     if group_count(public) * len(model.parameters) > PARAMETERS_MAX:
         raise InvalidModel("by", f"groups with at most {PARAMETERS_MAX} parameters in all")
     if not public and asked.public is None:
@@ -133,6 +134,15 @@ def _stratified(
     if kind.nobody is None and not all(people):
         raise InvalidModel(field, f"strata that all hold someone: {kind.name} models say nothing of nobody")
     return StratifiedModel(model, public, people, tuple(read.by), asked.public, asked.text)
+
+
+def _with_inputs(names: Iterable[str], columns: Mapping[str, Column]) -> set[str]:
+    """With those that derived columns among them are made of: a cut of the one is a cut of the other."""
+    found = set(names)
+    for name in tuple(found):
+        derived = columns[name].derived
+        found |= set() if derived is None else set(derived.columns)
+    return found
 
 
 def _refuse_modelled(inner: ReleaseModel, named: set[str], field: str) -> None:

@@ -43,6 +43,6 @@ class MeasuredGroups:
 
 def measured_groups(model: NaturalModel, groups: PrivateGroups) -> MeasuredGroups:
     """Raises InvalidModel for groups of the modelled column: they would cut its law."""
-    if model.statistic.column in groups.columns:
+    if model.statistic.column in (*groups.columns, *groups.inputs):
         raise InvalidModel("by", f"other columns than the modelled one, {model.statistic.column!r}")
     return MeasuredGroups(model, groups)
