@@ -48,6 +48,8 @@ class Dataset:
     rehearsal: int | None = None
     strata: Mapping[str, Any] | None = None
     """How many people each combination of public columns has; None without any, and until data was uploaded."""
+    population: str | None = None
+    """Whose account is charged too."""
 
 
 async def insert_dataset(connection: AsyncConnection, dataset: Dataset) -> None:

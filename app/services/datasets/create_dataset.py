@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.schema import parse_columns, parse_unit
@@ -10,7 +11,8 @@ from app.ledger.account import open_account
 from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
 from app.services.datasets.dataset_strata import strata_json
-from app.services.datasets.read_datasets import dataset_view
+from app.services.datasets.populations import NO_PEOPLE, joined
+from app.services.datasets.read_datasets import steward_view
 from app.services.datasets.rehearse import make_rows, rehearsal_seed
 from app.services.principals import Steward
 from app.services.runtime import idempotency
@@ -30,8 +32,10 @@ NAME_LENGTH_MAX = 200
 async def create_dataset(
     runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any], once: Once[DatasetView] | None = None
 ) -> DatasetView:
-    """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken; for a file source also what its rows raise."""
+    """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken, Conflict; for a file source also what its rows raise."""
     dataset = _parse(runtime, steward, spec)
+    if dataset.rehearsal is not None and spec.get("population") is not None:
+        raise InvalidInput("population", NO_PEOPLE)
     if dataset.rehearsal is not None:
         with runtime.uploads.begin(dataset.id, limited=False) as kept:
             made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
@@ -56,6 +60,10 @@ async def _declare(
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
+        if spec.get("population") is not None:
+            rehearsal = dataset.rehearsal is not None
+            shared = await joined(connection, dataset.owner, spec["population"], rehearsal=rehearsal)
+            dataset = replace(dataset, population=shared)
         await insert_dataset(connection, dataset)
         if data is not None:
             report, name = data
@@ -65,7 +73,7 @@ async def _declare(
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)
         stored = await get_dataset(connection, dataset.id)
-        view = dataset_view(stored or dataset, opened.account)
+        view = await steward_view(connection, stored or dataset)
         await idempotency.answer(runtime, connection, once, view)
     return view
 
