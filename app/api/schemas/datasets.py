@@ -89,6 +89,27 @@ class DatasetBody(Spec):
     )
 
 
+class RehearsalBody(Spec):
+    """All of it may be left out."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"name": "trial-42 rehearsed", "seed": 7}]})
+
+    name: Maybe[Name] = Field(default=None, description="`rehearsal of` the dataset's name, if left out.")
+    description: Description | None = None
+    budget: OpenedBudgetBody | None = Field(
+        default=None, description="null: the dataset's for its steward, for an analyst the cap they have on it."
+    )
+    n: int | None = Field(
+        default=None,
+        ge=1,
+        le=PEOPLE_MAX,
+        description="How many people are made up; null: as many as the dataset has, or as a rehearsal may have.",
+    )
+    seed: Maybe[Annotated[int, Field(ge=0, le=2**63 - 1)]] = Field(
+        default=None, description="The same seed makes up the same rows; 0 if left out."
+    )
+
+
 class DatasetChange(Spec):
     """What is left out stays as it is."""
 

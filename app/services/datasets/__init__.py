@@ -10,6 +10,7 @@ from app.services.datasets.populations import (
     read_population,
 )
 from app.services.datasets.read_datasets import list_datasets, read_dataset
+from app.services.datasets.rehearse_dataset import rehearse_dataset
 from app.services.datasets.set_cap import set_cap
 from app.services.datasets.upload_data import check_data, upload_data
 
@@ -25,6 +26,7 @@ __all__ = [
     "list_populations",
     "read_dataset",
     "read_population",
+    "rehearse_dataset",
     "set_cap",
     "upload_data",
 ]

@@ -1,9 +1,11 @@
 """Declare a dataset: public schema, budget, source. Opens its account in the ledger."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.core.schema import parse_columns, parse_unit
 from app.errors import InvalidInput
@@ -29,8 +31,17 @@ from app.storage.ledger_book import post
 NAME_LENGTH_MAX = 200
 
 
+Also = Callable[[AsyncConnection, Dataset], Awaitable[None]]
+"""What has to happen in the transaction that declares a dataset, once its account is open."""
+
+
 async def create_dataset(
-    runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any], once: Once[DatasetView] | None = None
+    runtime: Runtime,
+    *,
+    steward: Steward,
+    spec: Mapping[str, Any],
+    once: Once[DatasetView] | None = None,
+    also: Also | None = None,
 ) -> DatasetView:
     """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken, Conflict; for a file source also what its rows raise."""
     dataset = _parse(runtime, steward, spec)
@@ -40,7 +51,7 @@ async def create_dataset(
         with runtime.uploads.begin(dataset.id, limited=False) as kept:
             made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
             name = await asyncio.to_thread(kept.finish)
-            return await _declare(runtime, steward, dataset, spec, once, (made, name))
+            return await _declare(runtime, steward, dataset, spec, once, (made, name), also)
     if dataset.source["kind"] == "upload":
         return await _declare(runtime, steward, dataset, spec, once, None)
     report = await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)
@@ -54,6 +65,7 @@ async def _declare(
     spec: Mapping[str, Any],
     once: Once[DatasetView] | None,
     data: tuple[UploadReport, str | None] | None,
+    also: Also | None = None,
 ) -> DatasetView:
     """`data`: what its rows hold, and their private file if there is one, where there are rows already."""
     slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
@@ -72,6 +84,8 @@ async def _declare(
             await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)
+        if also is not None:
+            await also(connection, dataset)
         stored = await get_dataset(connection, dataset.id)
         view = await steward_view(connection, stored or dataset)
         await idempotency.answer(runtime, connection, once, view)

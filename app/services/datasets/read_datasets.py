@@ -33,12 +33,13 @@ async def list_datasets(
 async def read_dataset(
     runtime: Runtime, *, principal: AnyPrincipal, dataset_id: str
 ) -> DatasetView | PublicDatasetView:
-    """Raises NotFound for ids that are unknown, or of datasets this key has no right on."""
+    """To its owner all of it, to others what is public. Raises NotFound for ids that are unknown, or of datasets this key has no
+    right on."""
     async with runtime.database.read() as connection:
         dataset = await datasets.get_dataset(connection, dataset_id)
         if dataset is None or not await may_see_dataset(connection, principal, dataset_id):
             raise NotFound("dataset", dataset_id)
-        if not isinstance(principal, Steward):
+        if not isinstance(principal, Steward) and dataset.owner != principal.id:
             return public_view(dataset, await named(connection, dataset))
         return await steward_view(connection, dataset)
 

@@ -26,8 +26,9 @@ from app.services.plans.plan_questions import (
     read_unit_rows,
 )
 from app.services.plans.split_budget import Part, Split, smallest_budget, split_within
-from app.services.principals import AnyPrincipal, Steward
+from app.services.principals import Analyst, AnyPrincipal, Rehearser, Steward
 from app.services.runtime.cost_cache import check_people, compute
+from app.services.runtime.identifiers import is_rehearsal
 from app.services.runtime.runtime import Runtime
 from app.storage import accounts, datasets
 
@@ -114,9 +115,11 @@ async def _of_dataset(
     for field in ("target", "delta", "columns", "privacy_unit"):
         if spec.get(field) is not None:
             raise InvalidInput(field, "nothing: the account's dataset says it")
+    name = spec["account"]
+    if isinstance(principal, Analyst) and is_rehearsal(name):
+        principal = Rehearser.of(principal)
     if not isinstance(principal, Steward):
         raise Forbidden("this takes the key of the dataset's steward", roles=["steward"])
-    name = spec["account"]
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, name), principal, name)
         account = await accounts.get_account(connection, account_id(name))

@@ -18,6 +18,7 @@ from app.services.plans.chosen_mechanism import concrete_mechanism, stored_model
 from app.services.principals import Steward
 from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import release_view
+from app.services.releases.rehearsal_limits import refuse_large_release, refuse_many_releases
 from app.services.releases.release_views import find_views
 from app.services.releases.reserve_charge import charged_accounts, reserve_postings
 from app.services.releases.stored_release import cost_to_json
@@ -47,7 +48,7 @@ async def request_release(
     """`auto` is settled here, from public numbers, and so is a range left open: what is stored, charged and shown names both.
 
     Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
-    BudgetExhausted, IdempotencyConflict.
+    BudgetExhausted, IdempotencyConflict; of an analyst's rehearsal also Conflict, beyond its limits.
     """
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
@@ -65,6 +66,7 @@ async def request_release(
     refuse_wide_budget(mechanism, max(dataset.epsilon, *(account.epsilon for account in charged)))
     if mechanism.samples > runtime.settings.samples_max:
         raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
+    refuse_large_release(steward, model, mechanism)
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows, check)
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
@@ -77,7 +79,7 @@ async def request_release(
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
     view = release_view(release, dataset, model, await find_views(release, model))
-    await _reserve(runtime, release, cost, view, once)
+    await _reserve(runtime, steward, release, cost, view, once)
     failpoint("request.reserved")
     await runtime.cache.publish(CHANNEL, b"pending")
     return view
@@ -125,7 +127,12 @@ async def _refuse_hopeless(
 
 
 async def _reserve(
-    runtime: Runtime, release: Release, cost: ReleaseCost, view: ReleaseView, once: Once[ReleaseView] | None
+    runtime: Runtime,
+    steward: Steward,
+    release: Release,
+    cost: ReleaseCost,
+    view: ReleaseView,
+    once: Once[ReleaseView] | None,
 ) -> None:
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
@@ -134,6 +141,7 @@ async def _reserve(
             raise DataMissing("the rows were wiped after use; upload them again")
         if (dataset.n, dataset.data_version) != (release.n, release.data_version):
             raise DataMissing("new rows were uploaded meanwhile; ask again")
+        await refuse_many_releases(connection, steward, release)
         held = await accounts.lock_accounts(connection, charged_accounts(dataset))
         postings = reserve_postings(held, release, cost, dataset)
         await releases.insert_release(connection, release)
