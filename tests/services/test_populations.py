@@ -25,7 +25,7 @@ from app.services.runtime.runtime import Runtime
 from app.services.views import PublicDatasetView
 from app.storage.tables import datasets as datasets_table
 from tests.attacks.tampering import tampered
-from tests.conftest import POSTGRES_DEEP
+from tests.conftest import POSTGRES_DEEP, SQLITE_DEEP
 from tests.services.world import COLUMNS, MODEL, World
 
 BUDGET = {"epsilon": 20.0, "delta": 1e-6}
@@ -155,6 +155,7 @@ async def test_populations_are_their_stewards_and_never_of_rehearsals(world: Wor
         await create_population(world.runtime, steward=world.steward, spec=vacuous)
 
 
+@SQLITE_DEEP
 async def test_two_datasets_raced_cannot_together_exceed_their_population(
     world: World, second_runtime: Runtime
 ) -> None:
