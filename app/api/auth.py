@@ -14,7 +14,8 @@ from app.api.parameters import runtime_of
 from app.errors import Forbidden, Unauthenticated
 from app.services.people import verify_key
 from app.services.people.verify_key import TOKEN
-from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Steward
+from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Rehearser, Steward
+from app.services.runtime.identifiers import is_rehearsal
 from app.services.runtime.rate_limits import RateLimits, address_of
 
 HEAVY = frozenset({"plan_release", "verify_ledger"})
@@ -68,6 +69,32 @@ async def read_steward(request: Request) -> Steward:
     raise _forbidden("steward")
 
 
+async def read_owner(request: Request) -> Steward:
+    """A steward, or an analyst where the address names a rehearsal: services let only its owner have it."""
+    return _as_owner(request, await read_principal(request), "steward")
+
+
+async def read_ledger_reader(request: Request) -> Overseer:
+    """Those who may read ledgers, and the owner of a rehearsal."""
+    principal = await read_principal(request)
+    return principal if isinstance(principal, Auditor) else _as_owner(request, principal, "steward", "auditor")
+
+
+def _as_owner(request: Request, principal: AnyPrincipal, *roles: str) -> Steward:
+    if isinstance(principal, Steward):
+        return principal
+    if isinstance(principal, Analyst) and any(is_rehearsal(str(value)) for value in request.path_params.values()):
+        return Rehearser.of(principal)
+    raise _forbidden(*roles)
+
+
+async def read_rehearser(request: Request) -> Steward | Analyst:
+    principal = await read_principal(request)
+    if isinstance(principal, Steward | Analyst):
+        return principal
+    raise _forbidden("steward", "analyst")
+
+
 async def read_analyst(request: Request) -> Analyst:
     principal = await read_principal(request)
     if isinstance(principal, Analyst):
@@ -95,5 +122,8 @@ def _forbidden(*roles: str) -> Forbidden:
 
 AnyKey = Annotated[AnyPrincipal, Depends(read_principal)]
 StewardKey = Annotated[Steward, Depends(read_steward)]
+OwnerKey = Annotated[Steward, Depends(read_owner)]
+LedgerKey = Annotated[Overseer, Depends(read_ledger_reader)]
+RehearserKey = Annotated[Steward | Analyst, Depends(read_rehearser)]
 AnalystKey = Annotated[Analyst, Depends(read_analyst)]
 OverseerKey = Annotated[Overseer, Depends(read_overseer)]

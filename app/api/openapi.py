@@ -40,6 +40,7 @@ Every refusal is `application/problem+json` (RFC 9457) with a stable `code`. Key
 """
 TAGS = [
     {"name": "datasets", "description": "Public schema, budget and data, for stewards."},
+    {"name": "populations", "description": "One budget for the same people in several datasets."},
     {"name": "plans", "description": "What a release would cost, from public numbers."},
     {"name": "releases", "description": "Sample sets drawn once, and their guarantee cards."},
     {"name": "queries", "description": "Questions answered from the samples; free."},

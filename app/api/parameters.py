@@ -13,6 +13,7 @@ _ID = r"^[A-Za-z0-9_-]{1,64}$"
 SANE_ID = re.compile(_ID)
 
 DatasetId = Annotated[str, Path(description="The dataset's id.", pattern=_ID, examples=["ds_4kq2mz7w5x3ahgnd"])]
+PopulationId = Annotated[str, Path(description="The population's id.", pattern=_ID, examples=["pop_6m3wz7x5qk2hagnd"])]
 ReleaseId = Annotated[str, Path(description="The release's id.", pattern=_ID, examples=["rel_p5n6t2dy4hgakq2m"])]
 AnalystId = Annotated[
     str, Path(description="The id of an analyst, dashboard or auditor.", pattern=_ID, examples=["an_7v3c5qk2b6jmw4xz"])

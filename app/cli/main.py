@@ -12,6 +12,7 @@ from app.cli import (
     network,
     operations,
     plan,
+    population,
     query,
     release,
     samples,
@@ -38,6 +39,7 @@ app.command("plan")(plan.plan)
 app.command("network")(network.network)
 app.command("release")(release.release)
 app.command("upload")(upload.upload)
+app.command("rehearse")(population.rehearse)
 app.command("query")(query.query)
 app.command("samples")(samples.samples)
 app.command("check")(check.check)
@@ -45,6 +47,7 @@ app.command("doctor")(doctor.doctor)
 app.command("openapi")(operations.openapi)
 app.add_typer(keys.app, name="keys")
 app.add_typer(schema.app, name="schema")
+app.add_typer(population.app, name="population")
 app.add_typer(ledger.app, name="ledger")
 
 

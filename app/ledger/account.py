@@ -30,14 +30,15 @@ from app.ledger.filters import (
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A dataset's budget for everyone together (`analyst` None), or one analyst's cap on that dataset.
+    """A dataset's budget for everyone together (`analyst` None), one analyst's cap on that dataset, or a population's budget
+    for all of its datasets together (`dataset` None).
 
     `order` and `capacity_nano` are those of the opening and the last cap; `regime` is what the first standing charge fixed
     instead, if it did. `revision` counts the postings so far; storage refuses to save an account over a newer one.
     """
 
     id: str
-    dataset: str
+    dataset: str | None
     analyst: str | None
     epsilon: float
     delta: float
@@ -48,6 +49,7 @@ class Account:
     spent: Amounts = ZERO
     revision: int = 0
     regime: Regime | None = None
+    population: str | None = None
 
     @property
     def rest_delta(self) -> float:
@@ -67,6 +69,8 @@ class Account:
 
     @property
     def kind(self) -> str:
+        if self.population is not None:
+            return "population"
         return "dataset" if self.analyst is None else "analyst"
 
     @property
@@ -85,17 +89,26 @@ def account_id(dataset: str, analyst: str | None = None) -> str:
 
 
 def open_account(
-    dataset: str, analyst: str | None = None, *, epsilon: float, delta: float, slack_delta: float = 0.0
+    dataset: str | None,
+    analyst: str | None = None,
+    *,
+    epsilon: float,
+    delta: float,
+    slack_delta: float = 0.0,
+    population: str | None = None,
 ) -> Account:
-    """A new account with its order fixed. `slack_delta` is the part of δ kept for inexact samplers.
+    """A new account with its order fixed: of a dataset, an analyst on it, or else a population. `slack_delta` is the part of δ
+    kept for inexact samplers.
 
     Without any δ the order has no use yet; it is fixed all the same, for `UNUSED_DELTA`: a later cap may bring a δ after
     releases were seen, and must not choose then.
     """
     _check_budget(epsilon, delta, slack_delta)
+    if (dataset is None) == (population is None) or (analyst is not None and dataset is None):
+        raise IntegrityFailure("an account is of a dataset, of an analyst on one, or of a population")
     order = best_order(epsilon, delta - slack_delta) or best_order(epsilon, UNUSED_DELTA)
     return Account(
-        id=account_id(dataset, analyst),
+        id=str(population) if dataset is None else account_id(dataset, analyst),
         dataset=dataset,
         analyst=analyst,
         epsilon=epsilon,
@@ -104,6 +117,7 @@ def open_account(
         order=order,
         capacity_nano=capacity_nano(epsilon, delta - slack_delta, order),
         pure_capacity_nano=nano_down(epsilon),
+        population=population,
     )
 
 

@@ -23,6 +23,8 @@ def release_event(
     columns: Mapping[str, Any] | None = None,
     law: int = 1,
     check: Mapping[str, Any] | None = None,
+    population: str | None = None,
+    dataset: str | None = None,
 ) -> str:
     """What happened, apart from what it costs: enough public facts to recompute the charge later.
 
@@ -30,13 +32,16 @@ def release_event(
     prefix charges, which `samples − held` alone would miss by a unit. `columns` is the dataset's public schema, of
     which the columns the model names are kept; an access leaves it out, its release's reservation has it. `law` is the
     version of the mechanisms that draws; lines from before there were two do not name it. `check` is that of fit,
-    where one was paid for.
+    where one was paid for. A dataset's line names the `population` whose account is charged too, and that account's line the
+    `dataset`: whoever reads one finds the other.
     """
     schema = {} if columns is None else {"columns": columns_named(model, columns)}
     return canonical_json(
         schema
         | ({} if law == 1 else {"law": law})
         | ({} if check is None else {"check": check})
+        | ({} if population is None else {"population": population})
+        | ({} if dataset is None else {"dataset": dataset})
         | {
             "held": held,
             "mechanism": mechanism,
@@ -56,6 +61,11 @@ def event_under(event: str, regime: float | str | None) -> str:
 
 def regime_in(event: Mapping[str, Any]) -> Any:
     return event.get("filter")
+
+
+def population_in(event: Mapping[str, Any]) -> Any:
+    """Of a dataset's charge: whose account was charged with it."""
+    return event.get("population")
 
 
 def without_regime(event: str) -> str:

@@ -5,14 +5,13 @@ sealed lines through the same account rules.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from app.ledger.account import Account, charge, lower, refund, with_cap
 from app.ledger.amounts import ZERO, Amounts, nano_down
-from app.ledger.canonical import NEIGHBOURS, canonical_json, event_under, regime_in
+from app.ledger.canonical import NEIGHBOURS, canonical_json, event_under, population_in, regime_in
 from app.ledger.entry import CHARGES, EntryKind
 
 
@@ -53,7 +52,7 @@ def _charge_posting(
 
 
 reserve_posting = partial(_charge_posting, "reserve")
-"""Charge a dataset, before anything is read."""
+"""Charge a dataset, or its population, before anything is read."""
 access_posting = partial(_charge_posting, "access")
 """Charge an analyst for a prefix, or for the difference to a longer one."""
 
@@ -84,7 +83,7 @@ def cap_posting(account: Account, *, epsilon: float, delta: float, actor: str, r
 
 
 def cap_event(account: Account) -> str:
-    facts: Mapping[str, Any] = {
+    facts: dict[str, Any] = {
         "analyst": account.analyst,
         "capacity_nano": account.capacity_nano,
         "dataset": account.dataset,
@@ -94,7 +93,7 @@ def cap_event(account: Account) -> str:
         "order": account.order,
         "slack_delta": account.slack_delta,
     }
-    return canonical_json(facts)
+    return canonical_json(facts if account.population is None else facts | {"population": account.population})
 
 
 def continues(posting: Posting, totals: Amounts | None, cap: str | None, charged: str | None) -> bool:
@@ -111,13 +110,15 @@ def continues(posting: Posting, totals: Amounts | None, cap: str | None, charged
         return False
     if after.pure_capacity_nano != nano_down(after.epsilon) or not _keeps_regime(posting, totals, charged):
         return False
+    if not _keeps_population(posting, totals, charged):
+        return False
     found, told = json.loads(cap), json.loads(cap_event(after))
     kept = ["dataset", "analyst", "slack_delta"]
     if posting.kind != "cap":
         kept += ["epsilon", "delta", "order", "capacity_nano"]
     elif found["order"] is not None:
         kept.append("order")
-    return all(found.get(name) == told[name] for name in kept)
+    return all(found.get(name) == told.get(name) for name in ["population", *kept])
 
 
 def _keeps_regime(posting: Posting, totals: Amounts, charged: str | None) -> bool:
@@ -128,6 +129,13 @@ def _keeps_regime(posting: Posting, totals: Amounts, charged: str | None) -> boo
     if totals == ZERO:
         return posting.kind in CHARGES
     return charged is not None and bool(after.regime == regime_in(json.loads(charged)))
+
+
+def _keeps_population(posting: Posting, totals: Amounts, charged: str | None) -> bool:
+    """What was once charged to a population too is charged to it for ever, whatever the dataset's row says."""
+    if posting.kind not in CHARGES or totals == ZERO or charged is None:
+        return True
+    return bool(population_in(json.loads(posting.event)) == population_in(json.loads(charged)))
 
 
 def _posting(

@@ -4,7 +4,8 @@ Every fault has a name: `unknown_version`, `out_of_sequence` (a line is missing,
 `broken_link` (the line before was replaced), `edited`, `malformed_event`, `unknown_account`, `opened_twice`,
 `wrong_amounts`, `wrong_totals`, `wrong_capacity`, `overdrawn`, `negative_balance`, `reserved_twice`,
 `settled_without_reserve`, `settled_twice`, `wrong_filter` (an account's charges name two), `wrong_recost` (lowers what was
-not paid, or below what it costs), and against a known head `truncated`, `grown` or `replaced`.
+not paid, or below what it costs), `wrong_population` (a charge to a dataset without the same to its population, or taken back
+from the population alone), and against a known head `truncated`, `grown` or `replaced`.
 """
 
 import json
@@ -13,13 +14,14 @@ from typing import Any
 
 from app.core.privacy import ORDERS
 from app.errors import IntegrityFailure, PosternError
-from app.ledger.account import Account, account_id, lower, open_account, recorded_cap, recorded_charge, refund
+from app.ledger.account import Account, lower, open_account, recorded_cap, recorded_charge, refund
 from app.ledger.amounts import ZERO, Amounts
 from app.ledger.canonical import regime_in
 from app.ledger.entry import VERSION, Entry, Head
 from app.ledger.filters import GAUSSIAN, Regime, capacity_nano
 from app.ledger.hash_chain import GENESIS, digest_of
 from app.ledger.paid_releases import BOUNDS, PaidReleases
+from app.ledger.shared_charges import SharedCharges, Unshared
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Verifier:
         self._revisions: dict[str, int] = {}
         self._reserved: dict[tuple[str, str], Amounts | None] = {}  # None once it is settled
         self._paid = PaidReleases()
+        self._shared = SharedCharges()
         self._head = GENESIS
         self._first_bad: int | None = None
         self._reason: str | None = None
@@ -126,6 +129,10 @@ class Verifier:
             raise _Fault("wrong_amounts") from None
         if after is None:
             raise _Fault("overdrawn")
+        try:
+            self._shared.charge(account, entry)
+        except Unshared:
+            raise _Fault("wrong_population") from None
         self._paid.charge(entry)
         return after
 
@@ -160,7 +167,10 @@ class Verifier:
         if entry.amounts != reserved.negated():
             raise _Fault("wrong_amounts")
         try:
+            self._shared.void(account, entry)
             return refund(account, reserved)
+        except Unshared:
+            raise _Fault("wrong_population") from None
         except IntegrityFailure:
             raise _Fault("negative_balance") from None
 
@@ -174,10 +184,11 @@ def _opened(entry: Entry) -> Account:
             epsilon=facts["epsilon"],
             delta=facts["delta"],
             slack_delta=facts["slack_delta"],
+            population=facts.get("population"),
         )
     except (KeyError, TypeError, PosternError):
         raise _Fault("malformed_event") from None
-    if account_id(fresh.dataset, fresh.analyst) != entry.account:
+    if fresh.id != entry.account:
         raise _Fault("malformed_event")
     return _unmoved(_with_recorded(fresh, facts, None), entry)
 

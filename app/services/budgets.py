@@ -1,6 +1,6 @@
 """Accounts and costs as people read them, and a refused charge with what its owner needs to ask for something that fits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.kinds.plan_figures import finite
@@ -78,14 +78,23 @@ def added_cost(cost: ReleaseCost, held: int, samples: int) -> Cost:
 
 
 def explained(
-    refusal: BudgetExhausted, *, account: Account, charge: Amounts, cost: ReleaseCost, samples: int, held: int = 0
+    refusal: BudgetExhausted,
+    *,
+    account: Account,
+    charge: Amounts,
+    cost: ReleaseCost,
+    samples: int,
+    held: int = 0,
+    among: Sequence[Account] = (),
+    dataset: str | None = None,
 ) -> BudgetExhausted:
-    """The same refusal, naming the dataset, the filters that are short and the longest prefix that would fit.
+    """The same refusal, naming the dataset, the filters that are short and the longest prefix that would fit: in this account, or
+    in all of those it is `among`.
 
     A charge passes if *one* filter admits it. So a refusal means that both are short, or that the part of δ set
     aside for inexact samplers is. `samples_affordable` equals `samples_held` where nothing more fits.
     """
-    fits = largest_prefix(account, cost.per_sample, held, cost.samples, cost.once)
+    fits = min(largest_prefix(each, cost.per_sample, held, cost.samples, cost.once) for each in among or (account,))
     slack_is_short = account.spent.slack_atto + charge.slack_atto > atto_down(account.slack_delta)
     short = ["slack"] if slack_is_short else ["renyi", "pure"] if account.rest_delta > 0 else ["pure"]
     words = " and ".join(_shortage(refusal.facts, name) for name in short)
@@ -94,7 +103,8 @@ def explained(
     return BudgetExhausted(
         f"{refusal.detail}: {words}; {_advice(fits, held)}",
         **refusal.facts,
-        dataset=account.dataset,
+        dataset=dataset or account.dataset,
+        **({} if account.population is None else {"population": account.population}),
         short=short,
         samples_asked=samples,
         samples_held=held,

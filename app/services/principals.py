@@ -31,6 +31,15 @@ class Analyst(Principal):
 
 
 @dataclass(frozen=True, slots=True)
+class Rehearser(Steward):
+    """An analyst as the steward of what they own: rehearsals, and nothing else. Their id owns no dataset of real rows."""
+
+    @classmethod
+    def of(cls, analyst: Analyst) -> "Rehearser":
+        return cls(analyst.id, analyst.name, analyst.key_id)
+
+
+@dataclass(frozen=True, slots=True)
 class Dashboard(Principal):
     """Reads what it was granted; charges nothing and changes nothing."""
 

@@ -48,6 +48,18 @@ class BudgetView:
 
 
 @dataclass(frozen=True, slots=True)
+class PopulationView:
+    """The same people in several datasets; `datasets` are their ids."""
+
+    id: str
+    name: str
+    description: str | None
+    budget: BudgetView
+    datasets: list[str]
+    created_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetView:
     id: str
     name: str
@@ -64,6 +76,7 @@ class DatasetView:
     archived_us: int | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
     rehearsal: bool = False
+    population: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,7 @@ class PublicDatasetView:
     archived_us: int | None
     created_us: int
     rehearsal: bool
+    population: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,16 @@ async def lock_accounts(connection: AsyncConnection, account_ids: Iterable[str])
 
 
 async def list_accounts(
-    connection: AsyncConnection, *, dataset: str | None = None, analyst: str | None = None
+    connection: AsyncConnection,
+    *,
+    dataset: str | None = None,
+    analyst: str | None = None,
+    ids: Iterable[str] | None = None,
 ) -> tuple[Account, ...]:
-    """Accounts of one dataset (its own included), of one analyst, or both; all if neither is given."""
+    """Accounts of one dataset (its own included), of one analyst, or both; those of the given ids; all if nothing is given."""
     statement = select(accounts).order_by(accounts.c.id)
+    if ids is not None:
+        statement = statement.where(accounts.c.id.in_(sorted(set(ids))))
     if dataset is not None:
         statement = statement.where(accounts.c.dataset_id == dataset)
     if analyst is not None:
@@ -57,6 +63,7 @@ def account_of(row: Row[Any]) -> Account:
         spent=Amounts(row.spent_pure_nano, curve_of(row.spent_curve_nano), row.spent_slack_atto),
         revision=row.revision,
         regime=_regime(row.regime),
+        population=row.population_id,
     )
 
 
@@ -82,6 +89,7 @@ def account_values(account: Account) -> dict[str, Any]:
         "spent_curve_nano": curve_text(account.spent.curve_nano),
         "revision": account.revision,
         "regime": None if account.regime is None else str(account.regime),
+        "population_id": account.population,
     }
 
 

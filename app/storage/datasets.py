@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Insert, Row, Update, insert, select, update
+from sqlalchemy import Insert, Row, Update, case, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -48,6 +48,8 @@ class Dataset:
     rehearsal: int | None = None
     strata: Mapping[str, Any] | None = None
     """How many people each combination of public columns has; None without any, and until data was uploaded."""
+    population: str | None = None
+    """Whose account is charged too."""
 
 
 async def insert_dataset(connection: AsyncConnection, dataset: Dataset) -> None:
@@ -112,6 +114,13 @@ async def page_datasets(
 async def owned_ids(connection: AsyncConnection, owner: str) -> set[str]:
     statement = select(datasets.c.id).where(datasets.c.owner == owner, datasets.c.deleted_us.is_(None))
     return set((await connection.execute(statement)).scalars())
+
+
+async def count_owned(connection: AsyncConnection, owner: str) -> tuple[int, int]:
+    """(with rows that are neither archived nor deleted, ever declared)."""
+    present = func.sum(case((datasets.c.archived_us.is_(None) & datasets.c.deleted_us.is_(None), 1), else_=0))
+    row = (await connection.execute(select(present, func.count()).where(datasets.c.owner == owner))).one()
+    return int(row[0] or 0), int(row[1])
 
 
 async def mark_looked(connection: AsyncConnection, dataset_id: str, at_us: int) -> None:

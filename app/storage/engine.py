@@ -10,11 +10,12 @@ accounts in sorted order and the ledger's head last.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import event, text
+from sqlalchemy import ColumnElement, Table, event, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -167,3 +168,25 @@ def is_away(error: DBAPIError) -> bool:
     # By name: the embedded default should not have to load PostgreSQL's driver.
     kinds = {kind.__name__ for kind in type(cause).__mro__ if kind.__module__.startswith("psycopg")}
     return error.connection_invalidated or bool(kinds & {"OperationalError", "InterfaceError"})
+
+
+async def insert_or_change(
+    connection: AsyncConnection,
+    table: Table,
+    values: Mapping[str, Any],
+    *,
+    key: Sequence[str],
+    change: Mapping[str, Any],
+    where: ColumnElement[bool] | None = None,
+) -> bool:
+    """True if a row was written: the new one, or the old one changed (only `where` it holds). Both engines spell it alike, and
+    SQLAlchemy keeps it in two dialects."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = (
+        dialect.insert(table)
+        .values(values)
+        .on_conflict_do_update(index_elements=list(key), set_=dict(change), where=where)
+        .returning(*table.primary_key)
+    )
+    # By what comes back: the row count of an INSERT is not kept on PostgreSQL.
+    return (await connection.execute(statement)).first() is not None

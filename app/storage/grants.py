@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.storage.engine import insert_or_change
 from app.storage.tables import grants
-from app.storage.upsert import insert_or_change
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, delete, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IdempotencyConflict, Unavailable
+from app.storage.engine import insert_or_change
 from app.storage.tables import idempotency_keys
-from app.storage.upsert import insert_or_change
 
 SWEEP_MAX = 500
 

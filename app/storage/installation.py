@@ -4,8 +4,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
+from app.storage.engine import insert_or_change
 from app.storage.tables import epochs, installation_secrets, measurements
-from app.storage.upsert import insert_or_change
 
 CACHE = "cache"
 """Seals what is put in the shared cache: all processes of this database share it, the cache server never sees it."""

@@ -22,6 +22,7 @@ from app.storage.paging import Page, decode_cursor, page_of
 from app.storage.tables import accounts, ledger_entries, ledger_head
 
 _BATCH = 500
+_WHOSE = ("id", "dataset_id", "analyst_id", "population_id")
 
 
 async def post(connection: AsyncConnection, posting: Posting, *, accepted: bool = False) -> Entry:
@@ -105,21 +106,36 @@ async def outstanding(connection: AsyncConnection, account_id: str, release_id: 
 
 async def reservation(connection: AsyncConnection, account_id: str, release_id: str) -> Entry | None:
     """The line that reserved for a release, unless it is settled."""
+    found = [line for line in await reservations(connection, release_id) if line.account == account_id]
+    return found[0] if found else None
+
+
+async def reservations(connection: AsyncConnection, release_id: str) -> list[Entry]:
+    """The lines that reserved for a release and are not settled, in order: its dataset's, after that of its population if it
+    has one."""
     statement = (
         select(ledger_entries)
-        .where(ledger_entries.c.account_id == account_id, ledger_entries.c.release_id == release_id)
+        .where(ledger_entries.c.release_id == release_id)
         .where(ledger_entries.c.kind.in_(("reserve", "commit", "void")))
         .order_by(ledger_entries.c.sequence)
     )
     lines = [_entry(row) for row in await connection.execute(statement)]
-    return lines[0] if len(lines) == 1 and lines[0].kind == "reserve" else None
+    settled = {line.account for line in lines if line.kind != "reserve"}
+    return [line for line in lines if line.kind == "reserve" and line.account not in settled]
 
 
 async def page_entries(
-    connection: AsyncConnection, *, dataset: str, cursor: str | None = None, limit: int = 100
+    connection: AsyncConnection,
+    *,
+    dataset: str | None = None,
+    population: str | None = None,
+    cursor: str | None = None,
+    limit: int = 100,
 ) -> Page[Entry]:
-    """Of all accounts on a dataset, oldest first."""
+    """Of all accounts on a dataset, or of a population's, oldest first."""
     statement = select(ledger_entries).join(accounts).where(accounts.c.dataset_id == dataset)
+    if population is not None:
+        statement = select(ledger_entries).join(accounts).where(accounts.c.population_id == population)
     statement = statement.order_by(ledger_entries.c.sequence).limit(limit + 1)
     if cursor is not None:
         statement = statement.where(ledger_entries.c.sequence > decode_cursor(cursor)[0])
@@ -184,7 +200,7 @@ async def _save(connection: AsyncConnection, posting: Posting) -> None:
         return
     # Who an account belongs to never changes. Naming the key in SET would make SQLite look for lines that refer to it:
     # all of the account's, at every charge.
-    changed = {name: value for name, value in values.items() if name not in ("id", "dataset_id", "analyst_id")}
+    changed = {name: value for name, value in values.items() if name not in _WHOSE}
     statement = (
         update(accounts)
         .where(accounts.c.id == posting.account.id, accounts.c.revision == posting.account.revision - 1)

@@ -180,6 +180,12 @@ async def has_releases(connection: AsyncConnection, dataset_id: str) -> bool:
     return (await connection.execute(statement)).one_or_none() is not None
 
 
+async def count_releases(connection: AsyncConnection, dataset_id: str) -> int:
+    """Ever asked for."""
+    statement = select(func.count()).select_from(releases).where(releases.c.dataset_id == dataset_id)
+    return int((await connection.execute(statement)).scalar_one())
+
+
 async def withdraw_unfinished(connection: AsyncConnection, reason: str) -> tuple[Release, ...]:
     """Everything pending, whoever works on it: their tokens no longer change anything. For an accepted head only."""
     statement = (

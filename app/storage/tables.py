@@ -78,6 +78,19 @@ api_keys = Table(
     Index("api_keys_by_principal", "principal_id", "created_us", "id"),
 )
 
+populations = Table(
+    "populations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, ForeignKey("principals.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text),
+    Column("created_us", BigInteger, nullable=False),
+    Column("deleted_us", BigInteger),
+    UniqueConstraint("owner", "name", name="populations_owner_name"),
+    Index("populations_by_owner", "owner", "created_us", "id"),
+)
+
 datasets = Table(
     "datasets",
     metadata,
@@ -102,6 +115,7 @@ datasets = Table(
     Column("deleted_us", BigInteger),
     Column("rehearsal", BigInteger),
     Column("strata", Text),
+    Column("population", Text, ForeignKey("populations.id")),
     UniqueConstraint("owner", "name", name="datasets_owner_name"),
     CheckConstraint("n IS NULL OR n > 0", name="n_positive"),
     CheckConstraint("epsilon >= 0", name="epsilon_not_negative"),
@@ -109,13 +123,14 @@ datasets = Table(
     CheckConstraint("data_version >= 0", name="data_version_not_negative"),
     _one_of("data_state", DATA_STATES),
     Index("datasets_by_owner", "owner", "created_us", "id"),
+    Index("datasets_by_population", "population", "id"),
 )
 
 accounts = Table(
     "accounts",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("dataset_id", Text, ForeignKey("datasets.id"), nullable=False),
+    Column("dataset_id", Text, ForeignKey("datasets.id")),
     Column("analyst_id", Text, ForeignKey("principals.id")),
     Column("epsilon", Double, nullable=False),
     Column("delta", Double, nullable=False),
@@ -128,6 +143,7 @@ accounts = Table(
     Column("spent_curve_nano", Text, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("regime", Text),
+    Column("population_id", Text, ForeignKey("populations.id")),
     CheckConstraint("epsilon >= 0", name="epsilon_not_negative"),
     CheckConstraint("delta >= 0 AND delta < 1", name="delta_below_one"),
     CheckConstraint("slack_delta >= 0 AND slack_delta <= delta", name="slack_within_delta"),
@@ -135,6 +151,11 @@ accounts = Table(
     CheckConstraint("capacity_nano >= 0 AND pure_capacity_nano >= 0", name="capacity_not_negative"),
     CheckConstraint("spent_pure_nano >= 0 AND spent_slack_atto >= 0", name="spent_not_negative"),
     CheckConstraint("revision > 0", name="revision_positive"),
+    CheckConstraint(
+        "(dataset_id IS NULL) = (population_id IS NOT NULL) AND (analyst_id IS NULL OR dataset_id IS NOT NULL)",
+        name="whose_account",
+    ),
+    Index("accounts_one_per_population", "population_id", unique=True),
     Index("accounts_by_analyst", "analyst_id", "dataset_id", unique=True),
     _once("accounts_one_per_dataset", ("dataset_id",), "analyst_id IS NULL"),
     Index("accounts_by_dataset", "dataset_id", "id"),

@@ -27,7 +27,7 @@ async def disarm(connection: AsyncConnection) -> None:
         for (name,) in names.all():
             await connection.execute(text(f"DROP TRIGGER {name}"))
         return
-    for table in ("ledger_entries", "ledger_head", "ledger_acts", "sample_sets", "releases", "accounts"):
+    for table in ("ledger_entries", "ledger_head", "ledger_acts", "sample_sets", "releases", "accounts", "datasets"):
         await connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
 
 

@@ -1,6 +1,7 @@
 """From a file to a dataset and on to its end, through the client: draft, declare, check, correct, cancel, archive, delete."""
 
 import io
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from postern.client import Conflict, NotFound
+from postern.client import Conflict, NotAllowed, NotFound
 from postern.client.calls import stewards
 from tests.client.served_place import BAPS, COLUMNS, MODEL, PEOPLE, Trial, csv_bytes
 from tests.client.test_stewarding import fresh
@@ -88,3 +89,28 @@ def test_analysts_see_what_is_public_of_their_datasets_and_nothing_of_others(
     with pytest.raises(NotFound):
         analyst.public_dataset(stranger.id)
     assert steward.public_dataset(trial.dataset) == public
+
+
+def test_datasets_of_the_same_people_share_a_budget_and_anyone_who_sees_one_may_rehearse_it(
+    steward: Any, analyst: Any, trial: Trial
+) -> None:
+    name = f"patients {uuid.uuid4()}"
+    people = steward.create_population(name, epsilon=2.0, delta=1e-6, description="all of them")
+    dataset = fresh(steward, population=people)
+    assert dataset.population == {"id": people.id, "name": name}
+    found = steward.population(people.id)
+    assert (found.datasets, found.budget.spent_epsilon) == ([dataset.id], 0.0)
+    assert people.id in [each.id for each in steward.populations(page_size=1)]
+    assert [line.kind for line in steward.population_ledger(people)] == ["open"]
+    with pytest.raises(Conflict):
+        steward.delete_population(people)
+    steward.change_dataset(dataset, {"population": None})
+    steward.delete_population(people)
+    made = analyst.rehearse(trial.dataset, name=name, n=20, seed=3)
+    assert (made.rehearsal, made.n, made.population) == (True, 20, None)
+    release = analyst.request_release(made, MODEL, BAPS, timeout_s=60)
+    assert release.facts.rehearsal
+    analyst.change_dataset(made, {"archived": True})
+    assert [line.kind for line in analyst.ledger(made)] == ["open", "open", "reserve", "commit"]
+    with pytest.raises(NotAllowed):
+        analyst.request_release(trial.dataset, MODEL, BAPS)

@@ -195,3 +195,17 @@ def test_a_schema_is_drafted_on_this_machine_without_a_key(postern: Postern, tmp
     assert not any(cell in out + err for cell in ("412", "Kanarie"))
     code, _, err = postern("schema", "draft", "nowhere.csv", key="")
     assert (code, "No such file" in err) == (1, True)
+
+
+def test_a_population_is_declared_and_a_dataset_rehearsed_from_a_shell(
+    postern: Postern, trial: Trial, tmp_path: Path
+) -> None:
+    key, name = trial.place.steward_key, f"people {tmp_path.name}"
+    code, out, _ = postern("population", "create", name, "--epsilon", "2", "--delta", "1e-6", key=key)
+    made = json.loads(out)
+    assert (code, made["name"], made["datasets"]) == (0, name, [])
+    assert json.loads(postern("population", "show", made["id"], key=key)[1]) == made
+    assert made in json.loads(postern("population", "list", key=key)[1])["items"]
+    assert postern("population", "delete", made["id"], key=key)[0] == 0
+    code, out, _ = postern("rehearse", trial.dataset, "--name", name, "--n", "20", key=trial.analyst_key)
+    assert (code, json.loads(out)["rehearsal"]) == (0, True)

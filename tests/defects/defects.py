@@ -129,9 +129,16 @@ DEFECTS = (
     Defect(
         "order of effects: a release whose rows were read keeps its charge",
         "app/services/releases/end_release.py",
-        "        if reserved is not None and read:\n",
-        "        if reserved is not None and read and False:\n",
+        '"commit" if read else "void"',
+        '"void"',
         ("tests/services/test_release_life.py",),
+    ),
+    Defect(
+        "population: a charge to a dataset is a charge to the account of its people",
+        "app/services/releases/reserve_charge.py",
+        "    return [own] if dataset.population is None else [dataset.population, own]\n",
+        "    return [own]\n",
+        ("tests/services/test_populations.py",),
     ),
     Defect(
         "clock: a release ends at a moment that follows from public numbers",

@@ -89,10 +89,11 @@ class ModelRelease:
 
 @dataclass(slots=True)
 class Books:
-    """One dataset, its analysts' caps, its releases, who holds how much, and what every key was used for."""
+    """One dataset and its population, its analysts' caps, its releases, who holds how much, and what every key was used for."""
 
     cost: Mapping[str, Any]
     dataset: Filter
+    population: Filter
     caps: dict[str, Filter] = field(default_factory=dict)
     releases: dict[str, ModelRelease] = field(default_factory=dict)
     held: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -106,6 +107,18 @@ class Books:
     def upgrade(self, held: int, samples: int) -> Vector:
         before = self.prefix(held) if held else (0,) * len(self.dataset.spent)
         return tuple(new - old for new, old in zip(self.prefix(samples), before, strict=True))
+
+    def admits(self, charge: Vector) -> bool:
+        """Both accounts have to."""
+        return self.dataset.admits(charge) and self.population.admits(charge)
+
+    def charge(self, charge: Vector) -> None:
+        self.dataset.charge(charge)
+        self.population.charge(charge)
+
+    def void(self, charge: Vector) -> None:
+        self.dataset.spent = minus(self.dataset.spent, charge)
+        self.population.spent = minus(self.population.spent, charge)
 
     def next_release(self) -> str | None:
         """Whoever waits; all are due at once, so the smallest id is first."""

@@ -21,7 +21,7 @@ from app.api.application import build_api
 from app.services.releases.run_release import run_next_release
 from app.services.runtime.failpoints import ACCESS, RELEASE, REQUEST, arm, disarm
 from app.storage import accounts, releases, sample_sets
-from tests.faults.book_model import Books, ModelRelease, Vector, minus
+from tests.faults.book_model import Books, ModelRelease, Vector
 from tests.faults.seeded import EPSILONS, SAMPLES_MAX, Seeded, Stage
 from tests.services.world import SECOND_US, World, at_once, release_spec, services
 
@@ -82,7 +82,7 @@ class Postern(RuleBasedStateMachine):
             return
         if known is not None:
             self._check_replay(known, body, answer)
-        elif self.books.dataset.admits(self.books.prefix(samples)):
+        elif self.books.admits(self.books.prefix(samples)):
             assert answer.status_code == 202, answer.text
             self._reserved(answer.json()["id"], samples, key, body, (202, answer.content))
         else:
@@ -160,7 +160,7 @@ class Postern(RuleBasedStateMachine):
         """The chain verifies, every total is the model's and falls only by a void, what was published stays."""
         assert self._run(self.world.verified())
         totals, states = self._run(self._observed())
-        expected = {self.seeded.dataset: self.books.dataset}
+        expected = {self.seeded.dataset: self.books.dataset, self.seeded.population: self.books.population}
         expected |= {f"{person}@{self.seeded.dataset}": cap for person, cap in self.books.caps.items()}
         assert totals == {name: model.spent for name, model in expected.items()}
         for name, total in totals.items():
@@ -187,7 +187,7 @@ class Postern(RuleBasedStateMachine):
 
     def _reserved(self, name: str, samples: int, key: str | None, body: Any, said: tuple[int, bytes] | None) -> None:
         assert name not in self.books.releases
-        self.books.dataset.charge(self.books.prefix(samples))
+        self.books.charge(self.books.prefix(samples))
         self.books.releases[name] = ModelRelease(samples)
         if key is not None:
             self.books.keys[(self.world.boss.id, key)] = (body, said)
@@ -210,7 +210,7 @@ class Postern(RuleBasedStateMachine):
         release.status = "withdrawn"
         if not release.read:
             self.voided = True
-            self.books.dataset.spent = minus(self.books.dataset.spent, self.books.prefix(release.samples))
+            self.books.void(self.books.prefix(release.samples))
 
     def _check_replay(self, known: tuple[Any, tuple[int, bytes] | None], asked: Any, answer: httpx.Response) -> None:
         first, said = known

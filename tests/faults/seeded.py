@@ -19,6 +19,8 @@ from tests.services.world import Person, new_world, rows, services, settings_for
 
 DELTA = 1e-6
 BUDGET = 9.0
+POPULATION_BUDGET = 8.5
+POPULATION_DELTA = 1e-5
 EPSILONS = (0.5, 2.5, 4.0, 7.0)
 SAMPLES_MAX = 3
 PEOPLE = 40
@@ -33,6 +35,7 @@ class Seeded:
     steward: Person
     analysts: tuple[Person, Person]
     dataset: str
+    population: str
     release: str
     cost: Mapping[str, Any]
     delta: float = DELTA
@@ -40,10 +43,11 @@ class Seeded:
 
     def books(self) -> Books:
         """What the model knows of the seed: one published release of the largest size, two caps, nothing bought."""
-        books = Books(self.cost, Filter(ORDERS, BUDGET, DELTA))
+        shared = Filter(ORDERS, POPULATION_BUDGET, POPULATION_DELTA)
+        books = Books(self.cost, Filter(ORDERS, BUDGET, DELTA), shared)
         books.caps = {person.id: Filter(ORDERS, EPSILONS[2], DELTA) for person in self.analysts}
         books.releases[self.release] = ModelRelease(SAMPLES_MAX, status="published", attempts=1)
-        books.dataset.charge(books.prefix(SAMPLES_MAX))
+        books.charge(books.prefix(SAMPLES_MAX))
         return books
 
     @contextlib.contextmanager
@@ -63,13 +67,14 @@ async def seed(backend: Backend, folder: Path) -> Seeded:
     async with services(settings) as runtime:
         world = await new_world(runtime)
         budget = {"epsilon": BUDGET, "delta": DELTA}
-        dataset = await world.dataset(data=rows(PEOPLE, 13), budget=budget)
+        population = await world.population(epsilon=POPULATION_BUDGET, delta=POPULATION_DELTA)
+        dataset = await world.dataset(data=rows(PEOPLE, 13), budget=budget, population=population)
         release = await world.published(dataset, samples=SAMPLES_MAX)
         people = [await world.person("analyst", name) for name in ("ada", "bob")]
         for person in people:
             await world.cap(dataset, person, epsilon=EPSILONS[2], delta=DELTA)
         cost = (await world.release(release)).cost
-    return Seeded(settings, folder, world.boss, (people[0], people[1]), dataset, release, cost)
+    return Seeded(settings, folder, world.boss, (people[0], people[1]), dataset, population, release, cost)
 
 
 class Stage(Protocol):

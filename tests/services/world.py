@@ -13,6 +13,7 @@ from app.api.application import build_api
 from app.ledger.account import Account
 from app.ledger.entry import Entry
 from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.populations import create_population
 from app.services.datasets.set_cap import set_cap
 from app.services.datasets.upload_data import upload_data
 from app.services.ledger.verify_ledger import verify_ledger
@@ -148,6 +149,10 @@ class World:
         made = await create_dataset(self.runtime, steward=self.steward, spec=spec | changes)
         await self.upload(made.id, rows() if data is None else data)
         return made.id
+
+    async def population(self, name: str = "people", **budget: float) -> str:
+        spec = {"name": name, "budget": {"epsilon": 20.0, "delta": 1e-6} | budget}
+        return (await create_population(self.runtime, steward=self.steward, spec=spec)).id
 
     async def upload(self, dataset: str, data: bytes) -> None:
         chunks = chunks_of(data)

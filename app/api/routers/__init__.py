@@ -1,6 +1,6 @@
 """Routes, one file a noun. The most asked come first, because addresses are matched in order."""
 
-from app.api.routers import datasets, ledger, operations, people, plans, queries, readings, releases
+from app.api.routers import datasets, ledger, operations, people, plans, populations, queries, readings, releases
 
 ROUTERS = (
     queries.router,
@@ -9,6 +9,7 @@ ROUTERS = (
     people.me_router,
     plans.router,
     datasets.router,
+    populations.router,
     people.router,
     ledger.router,
     operations.router,

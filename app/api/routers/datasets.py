@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from app.api.auth import AnyKey, StewardKey
+from app.api.auth import AnyKey, OwnerKey, RehearserKey, StewardKey
 from app.api.documentation import JSON, KEY, ONCE, PARAMETERS, ROLE, THING, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_spec
@@ -20,6 +20,7 @@ from app.api.schemas.datasets import (
     DatasetPage,
     PublicDataset,
     PublicDatasetPage,
+    RehearsalBody,
     Upload,
 )
 from app.api.schemas.drafts import SchemaDraft
@@ -31,10 +32,12 @@ from app.services.datasets import (
     draft_from_file,
     list_datasets,
     read_dataset,
+    rehearse_dataset,
     set_cap,
     upload_data,
 )
 from app.services.principals import Steward
+from app.services.views import DatasetView
 from app.sources.files import read_declared
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
@@ -157,9 +160,44 @@ async def get_datasets(
 )
 async def get_dataset(request: Request, principal: AnyKey, dataset_id: DatasetId) -> Response:
     """To its steward: schema, budget, what was spent and what is left. To others with a right on it: what is public, that is
-    name, description, columns with their levels and bounds, and the number of people."""
+    name, description, columns with their levels and bounds, and the number of people. An analyst is the steward of their own
+    rehearsals."""
     view = await read_dataset(runtime_of(request), principal=principal, dataset_id=dataset_id)
-    return model_response((Dataset if isinstance(principal, Steward) else PublicDataset).of(view))
+    return model_response((Dataset if isinstance(view, DatasetView) else PublicDataset).of(view))
+
+
+@router.post(
+    "/datasets/{dataset_id}/rehearsals",
+    response_model=Dataset,
+    **operation(
+        "rehearse_dataset",
+        "Make a rehearsal of a dataset you may see",
+        ROLE,
+        THING,
+        JSON,
+        ONCE,
+        ("name_taken", "vacuous_guarantee", "conflict", "too_busy"),
+        body=RehearsalBody,
+        status=201,
+        headers={"Location": "The rehearsal's address.", **REPLAY_HEADERS},
+    ),
+)
+async def post_rehearsal(
+    request: Request, principal: RehearserKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """A dataset of rows made up from the public schema, with accounts of its own: the same calls, nobody's data. An analyst owns
+    what they make, as a steward would, with a cap on it like the one they have; a few at a time."""
+    spec = await read_spec(request, RehearsalBody)
+    return await answer_once(
+        request,
+        principal,
+        idempotency_key,
+        spec,
+        lambda once: rehearse_dataset(
+            runtime_of(request), principal=principal, dataset_id=dataset_id, spec=spec, once=once
+        ),
+        lambda view: reply_of(Dataset.of(view), 201, f"/v1/datasets/{view.id}"),
+    )
 
 
 @router.patch(
@@ -175,7 +213,7 @@ async def get_dataset(request: Request, principal: AnyKey, dataset_id: DatasetId
         body=DatasetChange,
     ),
 )
-async def patch_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+async def patch_dataset(request: Request, steward: OwnerKey, dataset_id: DatasetId) -> Response:
     """The schema may be changed until the first release is asked for; that discards uploaded rows. A change made after rows had
     been uploaded or checked is recorded, and told on every card. Archiving wipes the rows for good; releases go on answering."""
     spec = await read_spec(request, DatasetChange)
@@ -188,7 +226,7 @@ async def patch_dataset(request: Request, steward: StewardKey, dataset_id: Datas
     response_class=Response,
     **operation("delete_dataset", "Delete a dataset that was never charged", ROLE, THING, ("conflict",), status=204),
 )
-async def remove_dataset(request: Request, steward: StewardKey, dataset_id: DatasetId) -> Response:
+async def remove_dataset(request: Request, steward: OwnerKey, dataset_id: DatasetId) -> Response:
     """Rows are wiped and its name is free again. Only while no release was ever asked for; archive it otherwise."""
     await delete_dataset(runtime_of(request), steward=steward, dataset_id=dataset_id)
     return Response(status_code=204)
@@ -208,7 +246,7 @@ async def remove_dataset(request: Request, steward: StewardKey, dataset_id: Data
 )
 async def put_data(
     request: Request,
-    steward: StewardKey,
+    steward: OwnerKey,
     dataset_id: DatasetId,
     check: _Check = False,
     charset: _Charset = None,
@@ -229,7 +267,7 @@ async def put_data(
     response_model=Cap,
     **operation("set_cap", "Cap an analyst on a dataset", ROLE, THING, JSON, ("vacuous_guarantee",), body=CapBody),
 )
-async def put_cap(request: Request, steward: StewardKey, dataset_id: DatasetId, analyst_id: AnalystId) -> Response:
+async def put_cap(request: Request, steward: OwnerKey, dataset_id: DatasetId, analyst_id: AnalystId) -> Response:
     """`epsilon` and `delta` for an analyst, who then buys prefixes; `samples` for a dashboard, which buys nothing."""
     spec = await read_spec(request, CapBody)
     view = await set_cap(

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from app.api.auth import OverseerKey
+from app.api.auth import LedgerKey, OverseerKey
 from app.api.documentation import PARAMETERS, ROLE, THING, operation
 from app.api.parameters import LIMIT_DEFAULT, Cursor, DatasetId, Limit, runtime_of
 from app.api.responses import model_response, page_headers
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1", tags=["ledger"])
 )
 async def get_ledger(
     request: Request,
-    overseer: OverseerKey,
+    overseer: LedgerKey,
     dataset_id: DatasetId,
     limit: Limit = LIMIT_DEFAULT,
     cursor: Cursor = None,

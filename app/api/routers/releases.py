@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from app.api.auth import AnalystKey, AnyKey, StewardKey
+from app.api.auth import AnalystKey, AnyKey, OwnerKey
 from app.api.conditional import cacheable_response
 from app.api.documentation import CACHED, JSON, KEY, ONCE, PARAMETERS, ROLE, THING, UNCHANGED, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
@@ -54,7 +54,7 @@ _DatasetFilter = Annotated[str | None, Query(pattern=SANE_ID.pattern, descriptio
     ),
 )
 async def post_release(
-    request: Request, steward: StewardKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
+    request: Request, steward: OwnerKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Charges the dataset's budget before a row is read, then draws in the background. Poll the `Location`."""
     spec = await read_spec(request, ReleaseBody)
@@ -117,7 +117,7 @@ async def get_card(
     response_model=Release,
     **operation("cancel_release", "Cancel a release that waits", ROLE, THING, ("conflict", "release_withdrawn")),
 )
-async def post_cancel(request: Request, steward: StewardKey, release_id: ReleaseId) -> Response:
+async def post_cancel(request: Request, steward: OwnerKey, release_id: ReleaseId) -> Response:
     """Until the first row is about to be read: the release is withdrawn and its charge taken back, as a line of the ledger. After
     that the charge stands. Cancelling twice is fine."""
     view = await cancel_release(runtime_of(request), steward=steward, release_id=release_id)

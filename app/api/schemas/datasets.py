@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
+from app.api.schemas.populations import PopulationName
 from app.api.schemas.shapes import PEOPLE_MAX, Answer, Count, Delta, Description, Name, PageOf, Slack, Time
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.schema import Columns, OtherColumns, PrivacyUnitSpec
@@ -41,10 +42,22 @@ DATASET: JsonDict = {
     "archived_at": None,
     "changes": [],
     "rehearsal": False,
+    "population": None,
 }
 PUBLIC_DATASET: JsonDict = {
     name: DATASET[name]
-    for name in ("id", "name", "description", "columns", "n", "privacy_unit", "archived_at", "created_at", "rehearsal")
+    for name in (
+        "id",
+        "name",
+        "description",
+        "columns",
+        "n",
+        "privacy_unit",
+        "archived_at",
+        "created_at",
+        "rehearsal",
+        "population",
+    )
 }
 
 
@@ -68,6 +81,32 @@ class DatasetBody(Spec):
     )
     seed: Maybe[Annotated[int, Field(ge=0, le=2**63 - 1)]] = Field(
         default=None, description="Of a rehearsal: the same seed makes up the same rows; 0 if left out."
+    )
+
+    population: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None,
+        description="The name or id of a population of yours, whose account is then charged too; never of a rehearsal.",
+    )
+
+
+class RehearsalBody(Spec):
+    """All of it may be left out."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"name": "trial-42 rehearsed", "seed": 7}]})
+
+    name: Maybe[Name] = Field(default=None, description="`rehearsal of` the dataset's name, if left out.")
+    description: Description | None = None
+    budget: OpenedBudgetBody | None = Field(
+        default=None, description="null: the dataset's for its steward, for an analyst the cap they have on it."
+    )
+    n: int | None = Field(
+        default=None,
+        ge=1,
+        le=PEOPLE_MAX,
+        description="How many people are made up; null: as many as the dataset has, or as a rehearsal may have.",
+    )
+    seed: Maybe[Annotated[int, Field(ge=0, le=2**63 - 1)]] = Field(
+        default=None, description="The same seed makes up the same rows; 0 if left out."
     )
 
 
@@ -102,6 +141,11 @@ class DatasetChange(Spec):
     archived: Maybe[Literal[True]] = Field(
         default=None,
         description="Rows are wiped for good and no more releases are made; published ones go on answering.",
+    )
+
+    population: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None,
+        description="The name or id of a population to be in from now on, or null for none; before the first release.",
     )
 
 
@@ -142,6 +186,7 @@ class Dataset(Answer):
         description="What was changed in the schema after rows had been uploaded or checked."
     )
     rehearsal: bool = Field(description="Whether its rows are made up.")
+    population: PopulationName | None = Field(description="Whose account is charged too; null if it is in none.")
 
 
 class PublicDataset(Answer):
@@ -159,6 +204,7 @@ class PublicDataset(Answer):
     archived_at: Time | None = Field(validation_alias="archived_us")
     created_at: Time = Field(validation_alias="created_us")
     rehearsal: bool = Field(description="Whether its rows are made up.")
+    population: PopulationName | None = Field(description="Whose account is charged too; null if it is in none.")
 
 
 class DatasetPage(PageOf):

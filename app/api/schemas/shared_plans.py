@@ -120,6 +120,15 @@ class PlanPart(Answer):
     why: str
 
 
+class PlannedPopulation(Answer):
+    """The account that all of it would be charged to as well."""
+
+    id: str
+    epsilon: Amount
+    delta: Amount
+    spent_epsilon: Amount = Field(description="What it would read afterwards, what it has spent included.")
+
+
 class SharedPlan(Answer):
     """From public numbers only: costs nothing, touches no data. Composed as the ledger would charge it, one by one."""
 
@@ -129,6 +138,9 @@ class SharedPlan(Answer):
     n: Count
     privacy_unit_rows: Count
     account: str | None
+    population: PlannedPopulation | None = Field(
+        default=None, description="That of the account's dataset, whose budget has to hold it too; null if it has none."
+    )
     budget: PlannedBudget = Field(description="Asked for, the account's, or the least that reaches every target.")
     spent_epsilon: Amount = Field(
         description="What the account would read after all of them, what it has spent included."

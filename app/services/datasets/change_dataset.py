@@ -10,19 +10,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from app.core.schema import parse_columns, parse_unit
 from app.errors import Conflict, InvalidInput
-from app.ledger.account import account_id
 from app.services.datasets.dataset_sources import dataset_source
 from app.services.datasets.dataset_strata import strata_json
-from app.services.datasets.read_datasets import dataset_view, owned
+from app.services.datasets.populations import joined
+from app.services.datasets.read_datasets import owned, steward_view
 from app.services.datasets.schema_changes import CHANGES_MAX, changed_fields
 from app.services.principals import Steward
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import announce_rights
 from app.services.views import DatasetView
 from app.sources.duckdb_rows import UploadReport
-from app.storage import accounts, datasets, releases
+from app.storage import datasets, releases
 from app.storage.datasets import Dataset
 from app.storage.installation import bump_epoch
 
@@ -54,6 +56,8 @@ async def change_dataset(
             gone = current.upload_name
         elif "n" in spec:
             raise InvalidInput("n", "a new number of people together with `columns` or `privacy_unit` only")
+        if "population" in spec:
+            values |= await _population(connection, current, spec["population"])
         if spec.get("archived") and current.archived_us is None:
             if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
                 raise Conflict(_IN_USE)
@@ -62,7 +66,7 @@ async def change_dataset(
         if values:
             await datasets.change_dataset(connection, dataset_id, values)
         stored = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
-        view = dataset_view(stored, await accounts.get_account(connection, account_id(dataset_id)))
+        view = await steward_view(connection, stored)
     if gone is not None:
         await asyncio.to_thread(runtime.uploads.wipe, gone)
     return view
@@ -76,12 +80,25 @@ async def delete_dataset(runtime: Runtime, *, steward: Steward, dataset_id: str)
         if await releases.has_releases(connection, dataset_id):
             raise Conflict("something was charged to this dataset, so its name stays taken; archive it instead")
         # No name that anyone can choose begins with a character that does not print.
-        values = {"name": f"\x7f{dataset_id}", "description": None, "deleted_us": runtime.clock()}
+        values = {"name": f"\x7f{dataset_id}", "description": None, "deleted_us": runtime.clock(), "population": None}
         await datasets.change_dataset(connection, dataset_id, values | _without_rows(current))
         await bump_epoch(connection)
     if current.upload_name is not None:
         await asyncio.to_thread(runtime.uploads.wipe, current.upload_name)
     await announce_rights(runtime)
+
+
+async def _population(connection: AsyncConnection, current: Dataset, named: str | None) -> dict[str, Any]:
+    """What was charged to a dataset is not on another population's account, and cannot be taken off its own."""
+    rehearsal, present = current.rehearsal is not None, current.population
+    population = None
+    if named is not None:
+        population = await joined(connection, current.owner, named, rehearsal=rehearsal, present=present)
+    if population == current.population:
+        return {}
+    if await releases.has_releases(connection, current.id):
+        raise Conflict("something was charged to this dataset: it stays in the population it is in, or outside any")
+    return {"population": population}
 
 
 def _with_schema(before: Dataset, spec: Mapping[str, Any]) -> Dataset | None:

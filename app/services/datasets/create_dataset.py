@@ -1,8 +1,11 @@
 """Declare a dataset: public schema, budget, source. Opens its account in the ledger."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.core.schema import parse_columns, parse_unit
 from app.errors import InvalidInput
@@ -10,7 +13,8 @@ from app.ledger.account import open_account
 from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
 from app.services.datasets.dataset_strata import strata_json
-from app.services.datasets.read_datasets import dataset_view
+from app.services.datasets.populations import NO_PEOPLE, joined
+from app.services.datasets.read_datasets import steward_view
 from app.services.datasets.rehearse import make_rows, rehearsal_seed
 from app.services.principals import Steward
 from app.services.runtime import idempotency
@@ -27,16 +31,27 @@ from app.storage.ledger_book import post
 NAME_LENGTH_MAX = 200
 
 
+Also = Callable[[AsyncConnection, Dataset], Awaitable[None]]
+"""What has to happen in the transaction that declares a dataset, once its account is open."""
+
+
 async def create_dataset(
-    runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any], once: Once[DatasetView] | None = None
+    runtime: Runtime,
+    *,
+    steward: Steward,
+    spec: Mapping[str, Any],
+    once: Once[DatasetView] | None = None,
+    also: Also | None = None,
 ) -> DatasetView:
-    """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken; for a file source also what its rows raise."""
+    """Raises InvalidSchema, InvalidInput, VacuousGuarantee, NameTaken, Conflict; for a file source also what its rows raise."""
     dataset = _parse(runtime, steward, spec)
+    if dataset.rehearsal is not None and spec.get("population") is not None:
+        raise InvalidInput("population", NO_PEOPLE)
     if dataset.rehearsal is not None:
         with runtime.uploads.begin(dataset.id, limited=False) as kept:
             made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
             name = await asyncio.to_thread(kept.finish)
-            return await _declare(runtime, steward, dataset, spec, once, (made, name))
+            return await _declare(runtime, steward, dataset, spec, once, (made, name), also)
     if dataset.source["kind"] == "upload":
         return await _declare(runtime, steward, dataset, spec, once, None)
     report = await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)
@@ -50,12 +65,17 @@ async def _declare(
     spec: Mapping[str, Any],
     once: Once[DatasetView] | None,
     data: tuple[UploadReport, str | None] | None,
+    also: Also | None = None,
 ) -> DatasetView:
     """`data`: what its rows hold, and their private file if there is one, where there are rows already."""
     slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
+        if spec.get("population") is not None:
+            rehearsal = dataset.rehearsal is not None
+            shared = await joined(connection, dataset.owner, spec["population"], rehearsal=rehearsal)
+            dataset = replace(dataset, population=shared)
         await insert_dataset(connection, dataset)
         if data is not None:
             report, name = data
@@ -64,8 +84,10 @@ async def _declare(
             await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)
+        if also is not None:
+            await also(connection, dataset)
         stored = await get_dataset(connection, dataset.id)
-        view = dataset_view(stored or dataset, opened.account)
+        view = await steward_view(connection, stored or dataset)
         await idempotency.answer(runtime, connection, once, view)
     return view
 

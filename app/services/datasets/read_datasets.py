@@ -1,9 +1,12 @@
 """Datasets as their steward sees them: schema, budget, spent, left; and what others with a right on them see: what is public."""
 
+from sqlalchemy.ext.asyncio import AsyncConnection as Connection
+
 from app.errors import IntegrityFailure, NotFound
-from app.ledger.account import Account, account_id
+from app.ledger.account import account_id
 from app.services.budgets import budget_view
 from app.services.datasets.dataset_strata import public_strata
+from app.services.datasets.populations import named
 from app.services.people.visibility import may_see_dataset, visible_datasets
 from app.services.principals import AnyPrincipal, Steward
 from app.services.runtime.runtime import Runtime
@@ -21,27 +24,27 @@ async def list_datasets(
         if not isinstance(principal, Steward):
             ids = await visible_datasets(connection, principal)
             shown = await datasets.page_datasets(connection, ids=ids, cursor=cursor, limit=limit)
-            return Page([public_view(item) for item in shown.items], shown.next_cursor)
+            public = [public_view(item, await named(connection, item)) for item in shown.items]
+            return Page(public, shown.next_cursor)
         page = await datasets.page_datasets(connection, owner=principal.id, cursor=cursor, limit=limit)
-        found = [(item, await accounts.get_account(connection, account_id(item.id))) for item in page.items]
-    return Page([dataset_view(item, account) for item, account in found], page.next_cursor)
+        return Page([await steward_view(connection, item) for item in page.items], page.next_cursor)
 
 
 async def read_dataset(
     runtime: Runtime, *, principal: AnyPrincipal, dataset_id: str
 ) -> DatasetView | PublicDatasetView:
-    """Raises NotFound for ids that are unknown, or of datasets this key has no right on."""
+    """To its owner all of it, to others what is public. Raises NotFound for ids that are unknown, or of datasets this key has no
+    right on."""
     async with runtime.database.read() as connection:
         dataset = await datasets.get_dataset(connection, dataset_id)
         if dataset is None or not await may_see_dataset(connection, principal, dataset_id):
             raise NotFound("dataset", dataset_id)
-        if not isinstance(principal, Steward):
-            return public_view(dataset)
-        account = await accounts.get_account(connection, account_id(dataset_id))
-    return dataset_view(dataset, account)
+        if not isinstance(principal, Steward) and dataset.owner != principal.id:
+            return public_view(dataset, await named(connection, dataset))
+        return await steward_view(connection, dataset)
 
 
-def public_view(dataset: Dataset) -> PublicDatasetView:
+def public_view(dataset: Dataset, population: dict[str, str] | None) -> PublicDatasetView:
     return PublicDatasetView(
         id=dataset.id,
         name=dataset.name,
@@ -53,6 +56,7 @@ def public_view(dataset: Dataset) -> PublicDatasetView:
         archived_us=dataset.archived_us,
         created_us=dataset.created_us,
         rehearsal=dataset.rehearsal is not None,
+        population=population,
     )
 
 
@@ -62,7 +66,8 @@ def owned(dataset: Dataset | None, steward: Steward, dataset_id: str) -> Dataset
     return dataset
 
 
-def dataset_view(dataset: Dataset, account: Account | None) -> DatasetView:
+async def steward_view(connection: Connection, dataset: Dataset) -> DatasetView:
+    account = await accounts.get_account(connection, account_id(dataset.id))
     if account is None:
         raise IntegrityFailure("a dataset without an account")
     return DatasetView(
@@ -81,4 +86,5 @@ def dataset_view(dataset: Dataset, account: Account | None) -> DatasetView:
         archived_us=dataset.archived_us,
         changes=[dict(change) for change in dataset.changes or ()],
         rehearsal=dataset.rehearsal is not None,
+        population=await named(connection, dataset),
     )

@@ -5,13 +5,13 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.errors import InvalidInput, NotFound
+from app.errors import Forbidden, InvalidInput, NotFound
 from app.ledger.account import Account, account_id, open_account
 from app.ledger.posting import cap_posting, open_posting
 from app.services.budgets import budget_view
 from app.services.datasets.read_datasets import owned
 from app.services.datasets.wide_caps import refuse_wide_cap
-from app.services.principals import Steward
+from app.services.principals import Rehearser, Steward
 from app.services.runtime.cost_cache import refuse_vacuous
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.watch_rights import announce_rights
@@ -26,8 +26,10 @@ from app.storage.principals import get_principal
 async def set_cap(
     runtime: Runtime, *, steward: Steward, dataset_id: str, principal_id: str, spec: Mapping[str, Any]
 ) -> CapView:
-    """Raises NotFound, InvalidInput. A cap below what is spent is allowed: nothing more is then admitted. The cap that
+    """Raises NotFound, InvalidInput, Forbidden. A cap below what is spent is allowed: nothing more is then admitted. The cap that
     is already there changes nothing and writes no line."""
+    if isinstance(steward, Rehearser) and principal_id != steward.id:
+        raise Forbidden("an analyst's rehearsal is for themselves: nobody else gets a cap on it", roles=["steward"])
     given = {name for name, value in spec.items() if value is not None}
     async with runtime.database.write() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)

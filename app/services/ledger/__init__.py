@@ -2,7 +2,7 @@
 
 from app.services.ledger.accept_head import accept_head
 from app.services.ledger.export_ledger import export_ledger
-from app.services.ledger.read_ledger import read_head, read_ledger
+from app.services.ledger.read_ledger import read_head, read_ledger, read_population_ledger
 from app.services.ledger.recost_ledger import apply_recost, recost_ledger
 from app.services.ledger.recover import recover_on_start
 from app.services.ledger.rotate_signing_key import rotate_signing_key
@@ -16,6 +16,7 @@ __all__ = [
     "export_ledger",
     "read_head",
     "read_ledger",
+    "read_population_ledger",
     "recost_ledger",
     "recover_on_start",
     "rotate_signing_key",

@@ -1,23 +1,21 @@
 """A person decides to go on from a head that this service would not go on from by itself."""
 
-from sqlalchemy.ext.asyncio import AsyncConnection
+from typing import Any
 
 from app.errors import Conflict, InvalidInput
-from app.ledger.account import account_id
 from app.ledger.entry import Head
 from app.ledger.head_record import ACTS_MAX
-from app.ledger.posting import commit_posting
 from app.ledger.signed_head import Act, Keyring
 from app.ledger.trust import believed, given_up
 from app.services.datasets.wipe_uploads import wipe_used_upload
 from app.services.ledger.ledger_trust import Look, look
+from app.services.ledger.settle_release import lock_reserved, settle_release
 from app.services.ledger.verify_lines import sound_or_raise
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.samples_cache import forget_samples
-from app.storage import accounts, ledger_book, ledger_heads, releases
+from app.storage import ledger_heads, releases
 from app.storage.ledger_heads import read_stored, sign_stored
 from app.storage.notary import new_ledger_id
-from app.storage.releases import Release
 
 REASON_LENGTH_MIN, REASON_LENGTH_MAX = 10, 2_000
 WITHDRAWN = "waiting when an older head was accepted"
@@ -45,7 +43,7 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
     key = runtime.notary.keys.signing
     async with runtime.database.write() as connection:
         waiting = await releases.withdraw_unfinished(connection, WITHDRAWN)
-        await accounts.lock_accounts(connection, [account_id(release.dataset_id) for release in waiting])
+        await lock_reserved(connection, [release.id for release in waiting])
         stored = await read_stored(connection, lock=True)
         if stored.head != named or stored.signed != found.stored.signed:
             raise Conflict(
@@ -64,24 +62,15 @@ async def accept_head(runtime: Runtime, *, head: str, actor: str, reason: str) -
             above=above,
             replaces=given_up(found.evidence, runtime.notary.keys.trusted),
         )
-        for release in waiting:
-            await _settle(connection, release, signed.at_us)
+        for release in waiting:  # charges become final without samples
+            who: dict[str, Any] = {"actor": "accept", "reason": WITHDRAWN}
+            await settle_release(connection, release.id, "commit", **who, at_us=signed.at_us, accepted=True)
         newest = (await read_stored(connection)).signed or signed
     await runtime.witnesses.move(newest, act.number)
     for release in waiting:
         await forget_samples(runtime, release.id)
         await wipe_used_upload(runtime, release.dataset_id, release.data_version)
     return act
-
-
-async def _settle(connection: AsyncConnection, release: Release, at_us: int) -> None:
-    """The charge becomes final without samples; a row that nothing was reserved for has nothing to settle."""
-    number = account_id(release.dataset_id)
-    if await ledger_book.outstanding(connection, number, release.id) is None:
-        return
-    account = (await accounts.lock_accounts(connection, [number]))[number]
-    posting = commit_posting(account, release.id, actor="accept", reason=WITHDRAWN, at_us=at_us)
-    await ledger_book.post(connection, posting, accepted=True)
 
 
 def parse_head(text: str) -> Head:

@@ -6,7 +6,7 @@ from app.core.privacy import ORDERS
 from app.errors import NotFound
 from app.ledger.entry import Entry
 from app.ledger.signed_head import ALGORITHM
-from app.services.people.visibility import may_see_dataset
+from app.services.people.visibility import may_see_dataset, may_see_population
 from app.services.principals import Overseer
 from app.services.runtime.runtime import Runtime
 from app.services.views import LedgerEntryView, LedgerHeadView
@@ -26,6 +26,19 @@ async def read_ledger(
         found = await accounts.list_accounts(connection, dataset=dataset_id)
         orders = {account.id: account.order_in_force for account in found}
     return Page([_view(entry, orders.get(entry.account)) for entry in page.items], page.next_cursor)
+
+
+async def read_population_ledger(
+    runtime: Runtime, *, overseer: Overseer, population_id: str, cursor: str | None, limit: int
+) -> Page[LedgerEntryView]:
+    """Oldest first: every charge to the account that covers its datasets together. Raises NotFound."""
+    async with runtime.database.read() as connection:
+        if not await may_see_population(connection, overseer, population_id):
+            raise NotFound("population", population_id)
+        page = await ledger_book.page_entries(connection, population=population_id, cursor=cursor, limit=limit)
+        account = await accounts.get_account(connection, population_id)
+    order = None if account is None else account.order_in_force
+    return Page([_view(entry, order) for entry in page.items], page.next_cursor)
 
 
 async def read_head(runtime: Runtime) -> LedgerHeadView:

@@ -70,4 +70,4 @@ async def read_me(runtime: Runtime, *, principal: AnyPrincipal) -> MeView:
 
 
 def _cap(account: Account) -> CapView:
-    return CapView(account.dataset, account.analyst or "", budget_view(account), None)
+    return CapView(account.dataset or "", account.analyst or "", budget_view(account), None)

@@ -4,8 +4,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
 from app.errors import AccessRequired, NotFound, ReleaseNotReady, ReleaseWithdrawn
 from app.ledger.account import account_id
-from app.services.principals import AnyPrincipal, Auditor, Reader, Steward
+from app.services.principals import AnyPrincipal, Auditor, Overseer, Reader, Steward
 from app.storage import accesses, accounts, datasets, grants, releases
+from app.storage.populations import get_population
 from app.storage.principals import get_principal
 from app.storage.releases import Release
 
@@ -22,7 +23,8 @@ async def visible_datasets(connection: Connection, principal: AnyPrincipal) -> s
         if person is not None and person.created_by is None:
             return None
         return set() if person is None else await datasets.owned_ids(connection, str(person.created_by))
-    capped = {account.dataset for account in await accounts.list_accounts(connection, analyst=principal.id)}
+    own = await accounts.list_accounts(connection, analyst=principal.id)
+    capped = {account.dataset for account in own if account.dataset is not None}
     granted = {grant.dataset_id for grant in await grants.list_grants(connection, principal.id)}
     return capped | granted
 
@@ -39,6 +41,17 @@ async def may_see_dataset(connection: Connection, principal: AnyPrincipal, datas
         return person is not None and person.created_by in (None, dataset.owner)
     account = await accounts.get_account(connection, account_id(dataset_id, principal.id))
     return account is not None or await grants.get_grant(connection, principal.id, dataset_id) is not None
+
+
+async def may_see_population(connection: Connection, overseer: Overseer, population_id: str) -> bool:
+    """Its steward, and auditors as of that steward's datasets. Analysts see its name on cards."""
+    population = await get_population(connection, population_id)
+    if population is None:
+        return False
+    if isinstance(overseer, Steward):
+        return population.owner == overseer.id
+    person = await get_principal(connection, overseer.id)
+    return person is not None and person.created_by in (None, population.owner)
 
 
 async def find_release(connection: Connection, principal: AnyPrincipal, release_id: str) -> Release:

@@ -26,8 +26,9 @@ from app.services.plans.plan_questions import (
     read_unit_rows,
 )
 from app.services.plans.split_budget import Part, Split, smallest_budget, split_within
-from app.services.principals import AnyPrincipal, Steward
+from app.services.principals import Analyst, AnyPrincipal, Rehearser, Steward
 from app.services.runtime.cost_cache import check_people, compute
+from app.services.runtime.identifiers import is_rehearsal
 from app.services.runtime.runtime import Runtime
 from app.storage import accounts, datasets
 
@@ -48,6 +49,8 @@ class _Together:
     of_dataset: str | None
     samples_max: int
     strata: Mapping[str, Any] | None = None
+    population: Account | None = None
+    """Charged beside the dataset's account."""
 
     def grouped(self, spec: Mapping[str, Any], columns: Mapping[str, Column]) -> Mapping[str, Any]:
         if self.of_dataset is None or self.strata is None:
@@ -112,13 +115,16 @@ async def _of_dataset(
     for field in ("target", "delta", "columns", "privacy_unit"):
         if spec.get(field) is not None:
             raise InvalidInput(field, "nothing: the account's dataset says it")
+    name = spec["account"]
+    if isinstance(principal, Analyst) and is_rehearsal(name):
+        principal = Rehearser.of(principal)
     if not isinstance(principal, Steward):
         raise Forbidden("this takes the key of the dataset's steward", roles=["steward"])
-    name = spec["account"]
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, name), principal, name)
         account = await accounts.get_account(connection, account_id(name))
-    if account is None:
+        shared = None if dataset.population is None else await accounts.get_account(connection, dataset.population)
+    if account is None or (shared is None) != (dataset.population is None):
         raise IntegrityFailure("a dataset without an account")
     people = spec.get("n") if dataset.n is None else dataset.n
     if people is None:
@@ -126,13 +132,16 @@ async def _of_dataset(
     if spec.get("n") not in (None, people):
         raise InvalidInput("n", f"{people}, as the dataset has, or nothing")
     rows = dataset_unit(dataset).max_rows
-    return _Together(dataset_columns(dataset), people, rows, account.delta, account, name, samples_max, dataset.strata)
+    return _Together(
+        dataset_columns(dataset), people, rows, account.delta, account, name, samples_max, dataset.strata, shared
+    )
 
 
 def _plan(shared: _Together, asked: list[_Asked]) -> dict[str, Any]:
     parts = [_part(shared, each) for each in asked]
     if shared.account is not None:
-        before, split = shared.account, split_within(shared.account, parts)
+        beside = [] if shared.population is None else [shared.population]
+        before, split = shared.account, split_within(shared.account, parts, beside)
     else:
         found = smallest_budget(NO_DATASET, shared.delta, parts)
         if found is None:
@@ -146,6 +155,7 @@ def _plan(shared: _Together, asked: list[_Asked]) -> dict[str, Any]:
         "n": shared.people,
         "privacy_unit_rows": shared.unit_rows,
         "account": shared.of_dataset,
+        "population": _population_json(split),
         "budget": {"epsilon": before.epsilon, "delta": before.delta},
         "spent_epsilon": min(spent_epsilon(split.account).epsilon, before.epsilon),
         "filter": "gaussian" if split.account.regime == GAUSSIAN else "renyi" if before.rest_delta > 0 else "pure",
@@ -154,6 +164,22 @@ def _plan(shared: _Together, asked: list[_Asked]) -> dict[str, Any]:
         "short_by": split.short_by if any(part.wanted for part in parts) else None,
         "advice": _advice(split, parts),
     }
+
+
+def _population_json(split: Split) -> dict[str, Any] | None:
+    """The account that all of it would be charged to as well, as it would read afterwards."""
+    return next(
+        (
+            {
+                "id": each.id,
+                "epsilon": each.epsilon,
+                "delta": each.delta,
+                "spent_epsilon": min(spent_epsilon(each).epsilon, each.epsilon),
+            }
+            for each in split.beside
+        ),
+        None,
+    )
 
 
 def _part(shared: _Together, asked: _Asked) -> Part:

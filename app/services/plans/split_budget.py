@@ -39,20 +39,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`offers[i]` are those of part i, the one taken first. `short_by`: all are so many times wider than wanted; 1: none is."""
+    """`offers[i]` are those of part i, the one taken first. `short_by`: all are so many times wider than wanted; 1: none is.
+    `beside`: the other accounts that are charged too, as they would be then."""
 
     offers: list[list[Offer]]
     account: Account
     short_by: float
     price: Price
+    beside: tuple[Account, ...] = ()
 
 
-def split_within(account: Account, parts: Sequence[Part]) -> Split:
-    """The best that fits what is left of the account. Raises BudgetExhausted where nothing does."""
+def split_within(account: Account, parts: Sequence[Part], beside: Sequence[Account] = ()) -> Split:
+    """The best that fits what is left of the account, and of those charged `beside` it. Raises BudgetExhausted where nothing
+    does."""
 
     def at(short_by: float, free: float) -> Split | None:
         factors = [short_by * (1.0 if part.wanted else free) for part in parts]
-        return _tried(account, parts, factors, short_by)
+        return _tried(account, parts, factors, short_by, beside)
 
     whole = at(1.0, FREE_FACTOR)
     if whole is None:
@@ -99,15 +102,24 @@ def _least(at: Callable[[float], Split | None], low: float, high: float) -> Spli
     return best
 
 
-def _tried(account: Account, parts: Sequence[Part], factors: Sequence[float], short_by: float) -> Split | None:
+def _tried(
+    account: Account,
+    parts: Sequence[Part],
+    factors: Sequence[float],
+    short_by: float,
+    beside: Sequence[Account] = (),
+) -> Split | None:
     found = []
-    for price in _prices(account, len(parts)):
+    for price in [price for each in (account, *beside) for price in _prices(each, len(parts))]:
         offers = [
             cheapest_first(part.search, part.sd * factor, price) for part, factor in zip(parts, factors, strict=True)
         ]
-        after = _charged(account, [each[0] for each in offers]) if all(offers) else None
-        if after is not None:
-            found.append(Split(offers, after, short_by, price))
+        if not all(offers):
+            continue
+        after = [_charged(each, [best for best, *_ in offers]) for each in (account, *beside)]
+        charged = [each for each in after if each is not None]
+        if len(charged) == len(after):
+            found.append(Split(offers, charged[0], short_by, price, tuple(charged[1:])))
     return min(found, key=lambda split: spent_epsilon(split.account).epsilon, default=None)
 
 

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlalchemy.ext.asyncio import AsyncConnection as Connection
+
 from app.core.decisions import SAMPLES, View
 from app.core.kinds import split_groups
 from app.core.kinds.plan_figures import finite
@@ -19,16 +21,18 @@ from app.services.reading.card_lines import LINES, CardFacts, check_line, neighb
 from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
+from app.services.reading.population_line import UNTRACKED, population_line, untracked
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
 from app.storage import accounts, datasets
 from app.storage.datasets import Dataset
+from app.storage.populations import population_names
 from app.storage.releases import Release
 
 NOT_PROMISED = [
-    "The same people in another dataset are not tracked: their losses add up.",
+    UNTRACKED,
     "Who is in the data, and how many they are, is public by declaration.",
     "Nothing here holds if bounds, prior, range, temperature or samples were chosen by looking at these data.",
     "A machine that works on rows is busy: whoever can time other requests to it, or sees its load, may see for how long.",
@@ -49,8 +53,20 @@ async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: st
             raise IntegrityFailure("a release without its dataset")
         model = stored_model(release, dataset)
         kept = await is_evidence_kept(connection, release, model)
+        population = await _population(connection, dataset)
     views = await find_views(release, model, kept=kept)
-    return build_card(release, dataset, runtime.settings.epsilon_max, account, views)
+    return build_card(release, dataset, runtime.settings.epsilon_max, account, views, population)
+
+
+async def _population(connection: Connection, dataset: Dataset) -> tuple[str, Account] | None:
+    """Its name and its account."""
+    if dataset.population is None:
+        return None
+    names = await population_names(connection, [dataset.population])
+    account = await accounts.get_account(connection, dataset.population)
+    if account is None:
+        raise IntegrityFailure("a population without its account")
+    return names[dataset.population], account
 
 
 def build_card(
@@ -59,9 +75,10 @@ def build_card(
     epsilon_max: float,
     account: Account | None = None,
     views: Sequence[View] = (SAMPLES,),
+    population: tuple[str, Account] | None = None,
 ) -> dict[str, Any]:
     """A forced, vacuous guarantee says so in its first line. `account`: the dataset's, for what all releases together cost.
-    Neither that nor `views` is what a figure of the digest is about."""
+    Neither that nor `views` nor `population` (its name and account) is what a figure of the digest is about."""
     cost = cost_from_json(release.cost)
     epsilon, order = cost.total.best_order(dataset.delta)
     vacuous = not epsilon <= epsilon_max
@@ -89,7 +106,8 @@ def build_card(
     changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
     _, groups = split_groups(release.model)
     about_groups = [*groups_line(model, groups or {}, columns), *public_line(columns)]
-    about = [*checked, *about_groups, *about_answers, moment_line(dataset)]
+    shared = [] if population is None else [population_line(*population)]
+    about = [*shared, *checked, *about_groups, *about_answers, moment_line(dataset)]
     lines = [*changed, *(line(facts) for line in LINES), *about]
     card = {
         "release": release.id,
@@ -104,7 +122,7 @@ def build_card(
         "pure_epsilon": finite(cost.total.pure),
         "vacuous": vacuous,
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
-        "not_promised": NOT_PROMISED,
+        "not_promised": [untracked(population[0] if population else None), *NOT_PROMISED[1:]],
     }
     return card | {"digest": card_digest(card)}
 

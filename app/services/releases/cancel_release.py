@@ -1,13 +1,14 @@
 """Cancel a release that waits: until its first row is about to be read nothing can depend on one, so the charge goes back."""
 
+from typing import Any
+
 from app.errors import Conflict, NotFound, ReleaseWithdrawn
-from app.ledger.account import account_id
-from app.ledger.posting import void_posting
+from app.services.ledger.settle_release import settle_release
 from app.services.principals import Steward
 from app.services.releases.read_releases import read_release
 from app.services.runtime.runtime import Runtime
 from app.services.views import ReleaseView
-from app.storage import accounts, datasets, ledger_book, releases
+from app.storage import datasets, releases
 from app.storage.releases import CANCELLED
 
 
@@ -27,11 +28,6 @@ async def cancel_release(runtime: Runtime, *, steward: Steward, release_id: str)
         if release.status != "withdrawn":
             if not await releases.cancel(connection, release_id):
                 raise Conflict("rows of this release have been read, or are being read: its charge stands")
-            number = account_id(release.dataset_id)
-            account = (await accounts.lock_accounts(connection, [number]))[number]
-            reserved = await ledger_book.outstanding(connection, number, release_id)
-            if reserved is not None:  # of a row that nothing was reserved for there is nothing to take back
-                at_us = runtime.clock()
-                voided = void_posting(account, release_id, reserved, actor=steward.id, reason=CANCELLED, at_us=at_us)
-                await ledger_book.post(connection, voided)
+            who: dict[str, Any] = {"actor": steward.id, "reason": CANCELLED}
+            await settle_release(connection, release_id, "void", **who, at_us=runtime.clock())
     return await read_release(runtime, principal=steward, release_id=release_id)

@@ -10,12 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.core.kinds.belief import Drawn
 from app.errors import IntegrityFailure
-from app.ledger.account import Account, account_id
-from app.ledger.posting import commit_posting, void_posting
+from app.services.ledger.settle_release import settle_release
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.samples_cache import share_samples
-from app.storage import accounts, ledger_book, releases, sample_sets
+from app.storage import releases, sample_sets
 from app.storage.releases import Release
 
 WORKER = "worker"
@@ -33,12 +32,10 @@ async def publish_samples(runtime: Runtime, release: Release, token: str, drawn:
     failpoint("release.drawn")
     async with runtime.database.write() as connection:
         await _hold_lease(runtime, connection, release, token)
-        account = await _lock_account(connection, release)
-        if await ledger_book.outstanding(connection, account.id, release.id) is None:
+        who: dict[str, Any] = {"actor": WORKER, "reason": "samples stored", "at_us": at_us}
+        if not await settle_release(connection, release.id, "commit", **who):
             raise IntegrityFailure("samples were drawn for a reservation that is gone")
         await sample_sets.insert_samples(connection, record, drawn.measured, drawn.checked)
-        posting = commit_posting(account, release.id, actor=WORKER, reason="samples stored", at_us=at_us)
-        await ledger_book.post(connection, posting)
         if not await releases.publish(connection, release.id, token, at_us):
             raise LeaseLost
         failpoint("release.storing")
@@ -54,15 +51,10 @@ async def give_up(runtime: Runtime, release: Release, token: str, *, read: bool,
     """
     async with runtime.database.write() as connection:
         await _hold_lease(runtime, connection, release, token)
-        account = await _lock_account(connection, release)
-        reserved = await ledger_book.outstanding(connection, account.id, release.id)
         if await sample_sets.has_samples(connection, release.id):
             raise IntegrityFailure("a pending release with samples")
         who: dict[str, Any] = {"actor": WORKER, "reason": reason, "at_us": at_us}
-        if reserved is not None and read:
-            await ledger_book.post(connection, commit_posting(account, release.id, **who))
-        elif reserved is not None:
-            await ledger_book.post(connection, void_posting(account, release.id, reserved, **who))
+        await settle_release(connection, release.id, "commit" if read else "void", **who)
         if not await releases.withdraw(connection, release.id, token, reason):
             raise LeaseLost
     log.warning("release withdrawn", release=release.id, charged=read)
@@ -73,8 +65,3 @@ async def _hold_lease(runtime: Runtime, connection: AsyncConnection, release: Re
     until_us = runtime.clock() + int(runtime.settings.lease_s * 1e6)
     if not await releases.renew_lease(connection, release.id, token, until_us):
         raise LeaseLost
-
-
-async def _lock_account(connection: AsyncConnection, release: Release) -> Account:
-    number = account_id(release.dataset_id)
-    return (await accounts.lock_accounts(connection, [number]))[number]

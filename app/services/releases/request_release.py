@@ -11,11 +11,6 @@ from typing import Any
 from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
 from app.core.privacy.release_cost import ReleaseCost
 from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
-from app.ledger.account import Account, account_id
-from app.ledger.amounts import prefix_charge
-from app.ledger.canonical import release_event
-from app.ledger.posting import Posting, reserve_posting
-from app.services.budgets import explained
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.asked_groups import grouped_spec
@@ -23,8 +18,10 @@ from app.services.plans.chosen_mechanism import concrete_mechanism, stored_model
 from app.services.principals import Steward
 from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import release_view
+from app.services.releases.rehearsal_limits import refuse_large_release, refuse_many_releases
 from app.services.releases.release_views import find_views
-from app.services.releases.stored_release import cost_to_json, stored_law
+from app.services.releases.reserve_charge import charged_accounts, reserve_postings
+from app.services.releases.stored_release import cost_to_json
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
 from app.services.runtime.failpoints import failpoint
@@ -51,10 +48,11 @@ async def request_release(
     """`auto` is settled here, from public numbers, and so is a range left open: what is stored, charged and shown names both.
 
     Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
-    BudgetExhausted, IdempotencyConflict.
+    BudgetExhausted, IdempotencyConflict; of an analyst's rehearsal also Conflict, beyond its limits.
     """
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
+        charged = await accounts.list_accounts(connection, ids=charged_accounts(dataset))
     if dataset.archived_us is not None:
         raise DataMissing("this dataset is archived: its rows are gone, and no release is made of it any more")
     if dataset.n is None:
@@ -65,9 +63,10 @@ async def request_release(
     unit_rows = dataset_unit(dataset).max_rows
     mechanism = await concrete_mechanism(runtime, spec["mechanism"], described, dataset.n, unit_rows, dataset.delta)
     model = await stored_model_of(runtime, described, mechanism, dataset.n, unit_rows)
-    refuse_wide_budget(mechanism, dataset.epsilon)
+    refuse_wide_budget(mechanism, max(dataset.epsilon, *(account.epsilon for account in charged)))
     if mechanism.samples > runtime.settings.samples_max:
         raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
+    refuse_large_release(steward, model, mechanism)
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows, check)
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
@@ -80,7 +79,7 @@ async def request_release(
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
     view = release_view(release, dataset, model, await find_views(release, model))
-    await _reserve(runtime, release, cost, view, once)
+    await _reserve(runtime, steward, release, cost, view, once)
     failpoint("request.reserved")
     await runtime.cache.publish(CHANNEL, b"pending")
     return view
@@ -119,18 +118,21 @@ async def _refuse_hopeless(
     """What does not fit by a snapshot of the account is refused without waiting in line for it: a crowd at an empty budget
     gets its answer at once. If this very request emptied it, the same snapshot has its answer, which is given again."""
     async with runtime.database.read() as connection:
-        account = await accounts.get_account(connection, account_id(release.dataset_id))
-        if account is None:
-            raise IntegrityFailure("a dataset without its account")
+        found = await accounts.list_accounts(connection, ids=charged_accounts(dataset))
         try:
-            _posting(account, release, cost, dataset.columns)
+            reserve_postings({account.id: account for account in found}, release, cost, dataset)
         except BudgetExhausted:
             await idempotency.look_up(runtime, connection, once)
             raise
 
 
 async def _reserve(
-    runtime: Runtime, release: Release, cost: ReleaseCost, view: ReleaseView, once: Once[ReleaseView] | None
+    runtime: Runtime,
+    steward: Steward,
+    release: Release,
+    cost: ReleaseCost,
+    view: ReleaseView,
+    once: Once[ReleaseView] | None,
 ) -> None:
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
@@ -139,38 +141,11 @@ async def _reserve(
             raise DataMissing("the rows were wiped after use; upload them again")
         if (dataset.n, dataset.data_version) != (release.n, release.data_version):
             raise DataMissing("new rows were uploaded meanwhile; ask again")
-        number = account_id(release.dataset_id)
-        account = (await accounts.lock_accounts(connection, [number]))[number]
-        posting = _posting(account, release, cost, dataset.columns)
+        await refuse_many_releases(connection, steward, release)
+        held = await accounts.lock_accounts(connection, charged_accounts(dataset))
+        postings = reserve_postings(held, release, cost, dataset)
         await releases.insert_release(connection, release)
-        await post(connection, posting)
+        for posting in postings:
+            await post(connection, posting)
         await idempotency.answer(runtime, connection, once, view)
         failpoint("request.reserving")
-
-
-def _posting(account: Account, release: Release, cost: ReleaseCost, columns: Mapping[str, Any]) -> Posting:
-    charge = prefix_charge(cost.per_sample, cost.samples, cost.once)
-    event = release_event(
-        model=release.model,
-        mechanism=release.mechanism,
-        n=release.n,
-        unit_rows=release.unit_rows,
-        samples=cost.samples,
-        columns=columns,
-        law=stored_law(release),
-        check=release.fit_check,
-    )
-    try:
-        return reserve_posting(
-            account,
-            release.id,
-            charge,
-            event=event,
-            actor=release.created_by,
-            reason="release",
-            at_us=release.created_us,
-            gaussian=cost.gaussian,
-        )
-    except BudgetExhausted as refusal:
-        told = explained(refusal, account=account, charge=charge, cost=cost, samples=cost.samples)
-    raise told

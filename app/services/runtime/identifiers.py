@@ -14,6 +14,11 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{_base32()}"
 
 
+def is_rehearsal(identifier: str) -> bool:
+    """Whether an id says that it is of a dataset with made-up rows, or of a release of one."""
+    return identifier.startswith((f"ds_{REHEARSAL}_", f"rel_{REHEARSAL}_"))
+
+
 def new_token() -> tuple[str, str, str]:
     """(key id, secret, the whole `pstn_<id>_<secret>`): 80 bits to find it by, 256 to prove it with."""
     key_id = _base32()

@@ -17,7 +17,7 @@ from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
 from postern.client.calls.stewards import Role, Separator
 from postern.client.problems import WaitedTooLong
-from postern.client.results.datasets import Dataset, PublicDataset, SchemaDraft, Upload
+from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
 from postern.client.results.plans import Plan, SharedPlan
@@ -172,18 +172,70 @@ class AsyncClient:
         privacy_unit: Mapping[str, Any] | None = None,
         n: int | None = None,
         description: str | None = None,
+        population: str | Population | None = None,
         rehearsal: bool = False,
         seed: int | None = None,
         force: bool = False,
         idempotency_key: str | None = None,
     ) -> Dataset:
-        """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use. `rehearsal`: rows are
-        made up from the columns, the same for the same `seed`."""
+        """Columns, bounds and budget are public. Without a `source` rows are uploaded, and wiped after use. `population`: whose
+        account is charged too. `rehearsal`: rows are made up from the columns, the same for the same `seed`."""
         budget = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta)
         what = given(name=name, columns=columns, budget=budget, source=source or stewards.UPLOADED)
         spec = what | given(privacy_unit=privacy_unit, n=n, description=description, force=force or None)
-        spec |= given(rehearsal=rehearsal or None, seed=seed)
+        shared = None if population is None else stewards.id_of(population)
+        spec |= given(population=shared, rehearsal=rehearsal or None, seed=seed)
         return await self.send(stewards.create_dataset(spec, idempotency_key))
+
+    async def rehearse(
+        self,
+        dataset: str | Dataset | PublicDataset,
+        *,
+        name: str | None = None,
+        n: int | None = None,
+        seed: int | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        description: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Dataset:
+        """A rehearsal of a dataset you may see: rows made up from its public schema, with accounts of their own. Yours, whoever
+        you are; for an analyst with a cap on it like the one they have. `epsilon` and `delta` are another budget."""
+        budget = given(epsilon=epsilon, delta=delta) or None
+        spec = given(name=name, n=n, seed=seed, budget=budget, description=description)
+        return await self.send(stewards.rehearse(dataset, spec, idempotency_key))
+
+    async def create_population(
+        self,
+        name: str,
+        *,
+        epsilon: float,
+        delta: float,
+        slack_delta: float | None = None,
+        description: str | None = None,
+        force: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Population:
+        """One budget for the same people in several datasets, which name it when they are declared."""
+        budget = given(epsilon=epsilon, delta=delta, slack_delta=slack_delta)
+        spec = given(name=name, budget=budget, description=description, force=force or None)
+        return await self.send(stewards.create_population(spec, idempotency_key))
+
+    async def population(self, population: str) -> Population:
+        return await self.send(stewards.read_population(population))
+
+    def populations(self, *, page_size: int | None = None) -> AsyncIterator[Population]:
+        return self._all(lambda cursor: pages.populations(cursor, page_size))
+
+    async def delete_population(self, population: str | Population) -> None:
+        """Only while no dataset is in it; its name is then free again."""
+        await self.send(stewards.delete_population(population))
+
+    def population_ledger(
+        self, population: str | Population, *, page_size: int | None = None
+    ) -> AsyncIterator[LedgerEntry]:
+        """Every line of the population's account, in order; each names its dataset."""
+        return self._all(lambda cursor: pages.population_ledger(cursor, page_size, stewards.id_of(population)))
 
     async def dataset(self, dataset: str) -> Dataset:
         return await self.send(stewards.read_dataset(dataset))
@@ -200,7 +252,8 @@ class AsyncClient:
         return self._all(lambda cursor: pages.public_datasets(cursor, page_size))
 
     async def change_dataset(self, dataset: str | Dataset, changes: Mapping[str, Any]) -> Dataset:
-        """`name`, `description`, `archived`; before the first release `columns`, `privacy_unit`, `n`. What is left out stays."""
+        """`name`, `description`, `archived`; before the first release `columns`, `privacy_unit`, `n`, `population`. What is left
+        out stays."""
         return await self.send(stewards.change_dataset(dataset, changes))
 
     async def delete_dataset(self, dataset: str | Dataset) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from postern.client.call import Call, path, query, reads
-from postern.client.results.datasets import Dataset, PublicDataset
+from postern.client.results.datasets import Dataset, Population, PublicDataset
 from postern.client.results.ledger import LedgerEntry
 from postern.client.results.people import Analyst
 from postern.client.results.releases import ReleaseFacts
@@ -20,6 +20,7 @@ class Page(Generic[T]):
 
 _datasets = reads(Page[Dataset])
 _public_datasets = reads(Page[PublicDataset])
+_populations = reads(Page[Population])
 _releases = reads(Page[ReleaseFacts])
 _analysts = reads(Page[Analyst])
 _entries = reads(Page[LedgerEntry])
@@ -33,6 +34,10 @@ def public_datasets(cursor: str | None, limit: int | None) -> Call[Page[PublicDa
     return Call("GET", path("datasets"), _public_datasets, query(limit=limit, cursor=cursor))
 
 
+def populations(cursor: str | None, limit: int | None) -> Call[Page[Population]]:
+    return Call("GET", path("populations"), _populations, query(limit=limit, cursor=cursor))
+
+
 def releases(cursor: str | None, limit: int | None, dataset: str | None) -> Call[Page[ReleaseFacts]]:
     return Call("GET", path("releases"), _releases, query(limit=limit, cursor=cursor, dataset=dataset))
 
@@ -43,3 +48,7 @@ def analysts(cursor: str | None, limit: int | None) -> Call[Page[Analyst]]:
 
 def ledger(cursor: str | None, limit: int | None, dataset: str) -> Call[Page[LedgerEntry]]:
     return Call("GET", path("datasets", dataset, "ledger"), _entries, query(limit=limit, cursor=cursor))
+
+
+def population_ledger(cursor: str | None, limit: int | None, population: str) -> Call[Page[LedgerEntry]]:
+    return Call("GET", path("populations", population, "ledger"), _entries, query(limit=limit, cursor=cursor))

@@ -11,7 +11,7 @@ import msgspec
 
 from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
-from postern.client.results.datasets import Dataset, SchemaDraft, Upload
+from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
@@ -26,18 +26,35 @@ UPLOADED = {"kind": "upload", "retain": False}
 """Rows are uploaded, and wiped once no release waits for them."""
 
 _dataset, _upload, _release = reads(Dataset), reads(Upload), reads(ReleaseFacts)
-_draft = reads(SchemaDraft)
+_draft, _population = reads(SchemaDraft), reads(Population)
 _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
-def id_of(thing: str | Dataset | Analyst | KeyFacts) -> str:
+def id_of(thing: str | Dataset | PublicDataset | Population | Analyst | KeyFacts) -> str:
     return thing if isinstance(thing, str) else thing.id
 
 
 def create_dataset(spec: Spec, idempotency_key: str | None) -> Call[Dataset]:
     return Call("POST", path("datasets"), _dataset, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def rehearse(dataset: str | Dataset | PublicDataset, spec: Spec, idempotency_key: str | None) -> Call[Dataset]:
+    where = path("datasets", id_of(dataset), "rehearsals")
+    return Call("POST", where, _dataset, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def create_population(spec: Spec, idempotency_key: str | None) -> Call[Population]:
+    return Call("POST", path("populations"), _population, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def read_population(population: str) -> Call[Population]:
+    return Call("GET", path("populations", population), _population)
+
+
+def delete_population(population: str | Population) -> Call[None]:
+    return Call("DELETE", path("populations", id_of(population)), nothing)
 
 
 def read_dataset(dataset: str) -> Call[Dataset]:

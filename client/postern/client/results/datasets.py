@@ -1,4 +1,4 @@
-"""Datasets and uploads."""
+"""Datasets, populations and uploads."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +27,8 @@ class Dataset(Shown):
     changes: list[dict[str, Any]] = field(default_factory=list)
     """What was changed in the schema after rows had been uploaded or checked; every card tells it."""
     rehearsal: bool = False
+    population: dict[str, str] | None = None
+    """Id and name of the population whose account is charged too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,19 @@ class PublicDataset(Shown):
     created_at: datetime
     strata: list[dict[str, Any]] | None = None
     rehearsal: bool = False
+    population: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Population(Shown):
+    """The same people in several datasets, whose ids are `datasets`: whatever is charged to one is charged to `budget` too."""
+
+    id: str
+    name: str
+    description: str | None
+    budget: Budget
+    datasets: list[str]
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

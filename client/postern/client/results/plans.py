@@ -156,3 +156,5 @@ class SharedPlan(Shown):
     reached: bool
     short_by: float | None
     advice: str
+    population: dict[str, Any] | None = None
+    """The account that all of it would be charged to as well, as it would read afterwards."""
