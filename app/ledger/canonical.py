@@ -23,6 +23,7 @@ def release_event(
     columns: Mapping[str, Any] | None = None,
     law: int = 1,
     check: Mapping[str, Any] | None = None,
+    part: str | None = None,
 ) -> str:
     """What happened, apart from what it costs: enough public facts to recompute the charge later.
 
@@ -30,13 +31,14 @@ def release_event(
     prefix charges, which `samples − held` alone would miss by a unit. `columns` is the dataset's public schema, of
     which the columns the model names are kept; an access leaves it out, its release's reservation has it. `law` is the
     version of the mechanisms that draws; lines from before there were two do not name it. `check` is that of fit,
-    where one was paid for.
+    where one was paid for. An access to one of several models names the `part`, whose model and mechanism these are.
     """
     schema = {} if columns is None else {"columns": columns_named(model, columns)}
     return canonical_json(
         schema
         | ({} if law == 1 else {"law": law})
         | ({} if check is None else {"check": check})
+        | ({} if part is None else {"part": part})
         | {
             "held": held,
             "mechanism": mechanism,
@@ -47,6 +49,17 @@ def release_event(
             "unit_rows": unit_rows,
         }
     )
+
+
+_PART = '"part":'
+
+
+def part_in(event: str) -> str | None:
+    """Of an access to one of several models: its part. Ledgers have a million lines, of which few are parsed."""
+    if _PART not in event:
+        return None
+    found = json.loads(event).get("part")
+    return found if isinstance(found, str) else None
 
 
 def event_under(event: str, regime: float | str | None) -> str:
@@ -70,7 +83,14 @@ def columns_named(model: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
     texts = set(_texts(model))
     named = {name: column for name, column in columns.items() if name in texts}
     derived = any("from" in column for column in named.values())
-    return dict(columns) if not named or derived or "where" in (model.get("groups") or {}) else named
+    return dict(columns) if not named or derived or _has_condition(model) else named
+
+
+def _has_condition(model: Mapping[str, Any]) -> bool:
+    if "where" in (model.get("groups") or {}):
+        return True
+    parts = model.get("parts") or []
+    return any(_has_condition(part["model"]) for part in parts)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.decisions import SAMPLES, View
-from app.core.kinds import split_groups
+from app.core.kinds import ReleaseModel, SeveralModels, split_groups
 from app.core.kinds.plan_figures import finite
 from app.core.kinds.protocols import MeasuringMechanism
+from app.core.schema import Column
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
@@ -15,11 +16,13 @@ from app.services.budgets import guarantee_epsilon
 from app.services.datasets.dataset_sources import dataset_columns
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
-from app.services.reading.card_lines import LINES, CardFacts, check_line, neighbours_of, vacuous_line
+from app.services.reading.card_lines import COMPOSED_LINES, LINES, CardFacts, check_line, neighbours_of, vacuous_line
 from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
+from app.services.reading.part_lines import LINES_OF_THE_WHOLE, PART_FIGURES, parts_line
 from app.services.reading.view_lines import range_line, views_line
+from app.services.releases.parts import part_names, part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
@@ -68,6 +71,7 @@ def build_card(
     model = stored_model(release, dataset)
     check = stored_check(release, model)
     columns = dataset_columns(dataset)
+    several = isinstance(model, SeveralModels)
     facts = CardFacts(
         model=model,
         cost=cost,
@@ -79,18 +83,13 @@ def build_card(
         check=check,
         neighbours=neighbours_of(columns),
     )
-    mechanism = stored_mechanism(release, model)
-    about_answers = [
-        range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
-        views_line(views, mechanism.approximation(model)),
-    ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
     changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
-    _, groups = split_groups(release.model)
-    about_groups = [*groups_line(model, groups or {}, columns), *public_line(columns)]
-    about = [*checked, *about_groups, *about_answers, moment_line(dataset)]
-    lines = [*changed, *(line(facts) for line in LINES), *about]
+    parts, part_lines = _parts(release, dataset, epsilon_max) if several else ([], [])
+    own = [parts_line(parts)] if several else _own_lines(release, model, views, columns)
+    about = [*checked, *own, *public_line(columns), moment_line(dataset), *part_lines]
+    lines = [*changed, *(line(facts) for line in (COMPOSED_LINES if several else LINES)), *about]
     card = {
         "release": release.id,
         "status": release.status,
@@ -105,8 +104,33 @@ def build_card(
         "vacuous": vacuous,
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
         "not_promised": NOT_PROMISED,
-    }
+    } | ({"parts": parts} if several else {})
     return card | {"digest": card_digest(card)}
+
+
+def _own_lines(
+    release: Release, model: ReleaseModel, views: Sequence[View], columns: Mapping[str, Column]
+) -> list[dict[str, Any]]:
+    """What is said of one model: its groups, its range and its views."""
+    mechanism = stored_mechanism(release, model)
+    _, groups = split_groups(release.model)
+    return [
+        *groups_line(model, groups or {}, columns),
+        range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
+        views_line(views, mechanism.approximation(model)),
+    ]
+
+
+def _parts(
+    release: Release, dataset: Dataset, epsilon_max: float
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """(figures, lines) of each of several models, without what is said of the whole; every line names its part."""
+    figures, lines = [], []
+    for name in part_names(release):
+        card = build_card(part_release(release, name), dataset, epsilon_max)
+        figures.append({"name": name} | {figure: card[figure] for figure in PART_FIGURES})
+        lines += [line | {"part": name} for line in card["lines"] if line["name"] not in LINES_OF_THE_WHOLE]
+    return figures, lines
 
 
 def card_digest(card: Mapping[str, Any]) -> str:
