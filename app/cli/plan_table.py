@@ -72,9 +72,7 @@ def shared_table(plan: Json) -> str:
     notes = [("in short", plan["advice"]), ("ledger", ledger)]
     notes += [(f"why {number}", part["why"]) for number, part in enumerate(plan["models"], 1)]
     notes += _means(part["precision"] for part in plan["models"])
-    return "\n".join(
-        [head, "", *_table((headings, *rows)), "", *_notes(*notes), *_send(plan["release"])]
-    )
+    return "\n".join([head, "", *_table((headings, *rows)), "", *_notes(*notes), *_send(plan["release"])])
 
 
 def _part(number: int, part: Json) -> tuple[str, ...]:

@@ -57,9 +57,7 @@ async def several(world: World, parts: list[dict[str, Any]] = BOTH, **more: Any)
 async def asked(world: World, release: str, body: dict[str, Any], who: Person | None = None) -> dict[str, Any]:
     sent = json.dumps({"utility": {"kind": "squared"}} | body).encode()
     reader = world.steward if who is None else who.reader
-    found: dict[str, Any] = json.loads(
-        await answer_query(world.runtime, reader=reader, release_id=release, body=sent)
-    )
+    found: dict[str, Any] = json.loads(await answer_query(world.runtime, reader=reader, release_id=release, body=sent))
     return found
 
 
@@ -81,14 +79,17 @@ def codes(answer: dict[str, Any]) -> list[str]:
 async def test_one_line_charges_the_sum_and_every_part_answers_by_itself_and_across(world: World):
     dataset, release = await several(world)
     view = await read_release(world.runtime, principal=world.steward, release_id=release)
-    assert (view.model, view.mechanism, [part["name"] for part in view.models or []]) == (None, None, ["cured", "calls"])
+    assert (view.model, view.mechanism, [part["name"] for part in view.models or []]) == (
+        None,
+        None,
+        ["cured", "calls"],
+    )
     assert [each["name"] for each in view.parameters] == ["cured.theta", "calls.rate"]
 
     columns = parse_columns(COLUMNS)
     alone = [parse_model(part["model"], columns) for part in BOTH]
     costs = [
-        parse_mechanism(part["mechanism"], model).cost(model, 400, 1)
-        for part, model in zip(BOTH, alone, strict=True)
+        parse_mechanism(part["mechanism"], model).cost(model, 400, 1) for part, model in zip(BOTH, alone, strict=True)
     ]
     charged = [prefix_charge(cost.per_sample, cost.samples, cost.once) for cost in costs]
     lines = [line for line in await world.entries(dataset) if line.kind == "reserve"]
@@ -173,7 +174,10 @@ async def test_tables_curves_files_and_the_card_are_by_part(world: World):
     reader: dict[str, Any] = {"runtime": world.runtime, "reader": world.steward, "release_id": release}
     table: dict[str, Any] = {"level": 0.9, "parameters": [], "limit": 50, "cursor": None}
     rows = json.loads((await read_summary(**reader, **table)).ready.body)
-    assert [(row["parameter"], row["part"]) for row in rows["rows"]] == [("cured.theta", "cured"), ("calls.rate", "calls")]
+    assert [(row["parameter"], row["part"]) for row in rows["rows"]] == [
+        ("cured.theta", "cured"),
+        ("calls.rate", "calls"),
+    ]
     assert (rows["samples"], rows["receipt"]["parts"]) == (20, {"cured": 20, "calls": 300})
     own = json.loads((await read_summary(**reader, **table, part="calls")).ready.body)
     assert ([row["parameter"] for row in own["rows"]], own["samples"]) == (["rate"], 300)
@@ -233,7 +237,7 @@ async def test_what_cannot_be_several_says_which_and_why(world: World):
         await request([good, good | {"name": "b", "model": RATE | {"column": "nobody"}}])
     with pytest.raises(InvalidMechanism, match=r"models\.0\.mechanism\.kind"):
         await request([good | {"mechanism": {"kind": "wishes"}}])
-    with pytest.raises(InvalidModel, match="^by"):
+    with pytest.raises(InvalidModel, match=r"^by"):
         await request([good], by=["nobody"])
     with pytest.raises(InvalidInput, match="model: expected nothing beside `models`"):
         await world.request(dataset, models=[good])

@@ -86,9 +86,7 @@ class Receipt(Answer):
     dataset: str
     view: View
     samples: Count
-    parts: dict[str, Count] | None = Field(
-        default=None, exclude_if=lambda parts: parts is None, description=PARTS
-    )
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(description=POINTS)
     parameters: list[str]
     values_sha256: str = Field(description="Of the matrix of doubles, a draw or a point a row, little-endian.")
@@ -122,9 +120,7 @@ class SummaryTable(PageOf):
     release: str
     view: View
     samples: Count
-    parts: dict[str, Count] | None = Field(
-        default=None, exclude_if=lambda parts: parts is None, description=PARTS
-    )
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(description=POINTS)
     level: float
     rows: list[SummaryRow]
@@ -139,9 +135,7 @@ class DensitySeries(Answer):
     release: str
     view: View
     samples: Count
-    parts: dict[str, Count] | None = Field(
-        default=None, exclude_if=lambda parts: parts is None, description=PARTS
-    )
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(default=None, description=POINTS)
     kind: Literal["histogram", "density"]
     parameters: list[ParameterRange]
@@ -162,9 +156,7 @@ class DrawRows(Answer):
     release: str
     view: View
     samples: Count
-    parts: dict[str, Count] | None = Field(
-        default=None, exclude_if=lambda parts: parts is None, description=PARTS
-    )
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(description=POINTS)
     parameters: list[str]
     groups: list[dict[str, str]] | None = Field(

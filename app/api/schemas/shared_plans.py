@@ -137,7 +137,9 @@ class SharedPlan(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [SHARED_PLAN]})
 
     models: list[PlanPart]
-    release: PlannedSeveral = Field(description="All of them as one release: one charge, one reading. Ready to be sent.")
+    release: PlannedSeveral = Field(
+        description="All of them as one release: one charge, one reading. Ready to be sent."
+    )
     n: Count
     privacy_unit_rows: Count
     account: str | None

@@ -91,9 +91,7 @@ async def readable_samples(connection: Connection, reader: Reader, release: Rele
     return ReadingRight(samples, () if parts is None else tuple(held.items()))
 
 
-async def _held(
-    connection: Connection, reader: Reader, release: Release, published: dict[Any, int]
-) -> dict[Any, int]:
+async def _held(connection: Connection, reader: Reader, release: Release, published: dict[Any, int]) -> dict[Any, int]:
     """By part, None for a release of one model: what was bought, or granted if that is more, of what there is."""
     grant = await grants.get_grant(connection, reader.id, release.dataset_id)
     bought: dict[Any, int] = {}

@@ -2,8 +2,8 @@
 
 Given the data, or given what was released of it, parts are independent draws: the i-th of each, side by side, are independent
 draws of the product of the parts' posteriors. That product is the posterior of all parameters if what one part models is
-independent of what the others model, given their parameters. Nothing here can tell whether it is, so every answer that rests on two
-parts says that it was assumed.
+independent of what the others model, given their parameters. Nothing here can tell whether it is, so every answer that rests on
+two parts says that it was assumed.
 """
 
 import math

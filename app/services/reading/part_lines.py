@@ -1,9 +1,10 @@
-"""The card of a release of several models: lines about the whole, and which of them its parts do not repeat."""
+"""The card of a release of several models: a line about the whole, and what it takes over of each part's own card."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 LINES_OF_THE_WHOLE = frozenset({"budget", "moment", "public_columns", "schema_changed", "rehearsal", "vacuous"})
+"""Said once, and not of every part again."""
 PART_FIGURES = ("samples", "epsilon", "delta", "best_order", "pure_epsilon")
 _TEXT = (
     "This release is of {count} models of the same people, charged and read once: {each}. What anyone may conclude from all of "
@@ -11,7 +12,7 @@ _TEXT = (
 )
 
 
-def parts_line(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def parts_line(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     each = ", ".join(f"{part['name']} (ε = {part['epsilon']:.4g})" for part in parts)
     return {
         "name": "parts",
@@ -20,3 +21,12 @@ def parts_line(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "assumption": "parts are drawn independently of each other, given the data",
         "text": _TEXT.format(count=len(parts), each=each),
     }
+
+
+def part_figures(name: str, card: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name} | {figure: card[figure] for figure in PART_FIGURES}
+
+
+def part_lines(name: str, card: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every one names its part."""
+    return [line | {"part": name} for line in card["lines"] if line["name"] not in LINES_OF_THE_WHOLE]

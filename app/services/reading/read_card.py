@@ -20,7 +20,7 @@ from app.services.reading.card_lines import COMPOSED_LINES, LINES, CardFacts, ch
 from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
-from app.services.reading.part_lines import LINES_OF_THE_WHOLE, PART_FIGURES, parts_line
+from app.services.reading.part_lines import part_figures, part_lines, parts_line
 from app.services.reading.view_lines import range_line, views_line
 from app.services.releases.parts import part_names, part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
@@ -86,9 +86,9 @@ def build_card(
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
     changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
-    parts, part_lines = _parts(release, dataset, epsilon_max) if several else ([], [])
+    parts, by_part = _parts(release, dataset, epsilon_max) if several else ([], [])
     own = [parts_line(parts)] if several else _own_lines(release, model, views, columns)
-    about = [*checked, *own, *public_line(columns), moment_line(dataset), *part_lines]
+    about = [*checked, *own, *public_line(columns), moment_line(dataset), *by_part]
     lines = [*changed, *(line(facts) for line in (COMPOSED_LINES if several else LINES)), *about]
     card = {
         "release": release.id,
@@ -121,16 +121,11 @@ def _own_lines(
     ]
 
 
-def _parts(
-    release: Release, dataset: Dataset, epsilon_max: float
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _parts(release: Release, dataset: Dataset, epsilon_max: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """(figures, lines) of each of several models, without what is said of the whole; every line names its part."""
-    figures, lines = [], []
-    for name in part_names(release):
-        card = build_card(part_release(release, name), dataset, epsilon_max)
-        figures.append({"name": name} | {figure: card[figure] for figure in PART_FIGURES})
-        lines += [line | {"part": name} for line in card["lines"] if line["name"] not in LINES_OF_THE_WHOLE]
-    return figures, lines
+    cards = [(name, build_card(part_release(release, name), dataset, epsilon_max)) for name in part_names(release)]
+    lines = [line for name, card in cards for line in part_lines(name, card)]
+    return [part_figures(name, card) for name, card in cards], lines
 
 
 def card_digest(card: Mapping[str, Any]) -> str:

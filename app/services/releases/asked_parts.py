@@ -49,5 +49,3 @@ def _placed(refusal: InvalidInput, where: str, shared: set[str]) -> InvalidInput
     if isinstance(refusal, InvalidExpression):
         return InvalidExpression(first.field, first.expected, refusal.facts["position"])
     return type(refusal)(first.field, first.expected, *more, **refusal.facts)
-
-

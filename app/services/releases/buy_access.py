@@ -141,9 +141,7 @@ def _view(release: Release, account: Account, steps: list[_Step]) -> AccessView:
     for step in steps:
         added = added.plus(added_cost(step.cost, step.held, step.reached))
     parts = {str(step.part): step.reached for step in steps}
-    return AccessView(
-        release.id, max(parts.values()), several_view(added, account.delta), budget_view(account), parts
-    )
+    return AccessView(release.id, max(parts.values()), several_view(added, account.delta), budget_view(account), parts)
 
 
 def _posting(account: Account, step: _Step, actor: str, at_us: int) -> Posting:

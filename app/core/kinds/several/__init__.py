@@ -42,9 +42,7 @@ def _by_part(*asked: object) -> Never:
     raise InvalidModel("models", "plans of several models as POST /v1/plans makes them")
 
 
-def several_models(
-    spec: Mapping[str, Any], parse: Callable[[Mapping[str, Any]], ReleaseModel]
-) -> SeveralModels:
+def several_models(spec: Mapping[str, Any], parse: Callable[[Mapping[str, Any]], ReleaseModel]) -> SeveralModels:
     """As stored. Raises InvalidModel."""
     parts = spec.get(PARTS)
     if spec.keys() != {"family", PARTS} or spec["family"] != FAMILY or not isinstance(parts, list) or not parts:

@@ -156,3 +156,5 @@ class SharedPlan(Shown):
     reached: bool
     short_by: float | None
     advice: str
+    release: dict[str, Any] | None = None
+    """All of them as one release: pass its `models` to `request_several`."""
