@@ -12,6 +12,7 @@ from app.core.statistics.sums import StatisticRequest
 from app.errors import InvalidModel
 from app.sources.kept_rows import kept_scan
 from app.sources.row_statistics import SEVERAL
+from tests.deep import deep
 from tests.sources.rows_under_test import MakeReader
 
 SPECS: dict[str, dict[str, Any]] = {
@@ -58,7 +59,7 @@ def plain(found: Any) -> Any:
     return [np.asarray(getattr(found, name)).tolist() for name in type(found).__slots__]
 
 
-@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit("id", 1)], ids=["rows", "people"])
+@pytest.mark.parametrize("unit", [PrivacyUnit(), deep(PrivacyUnit("id", 1))], ids=["rows", "people"])
 def test_every_part_is_what_it_is_alone(make_reader: MakeReader, unit: PrivacyUnit):
     reader = make_reader(COLUMNS)
     found = reader.read(rows(), REQUEST, unit)
