@@ -19,7 +19,10 @@ SHORT_WITH_REASON = {
     "app/services/runtime/identifiers.py": "how things are named is an idea of its own, used by every noun",
 }
 KIND_KNOWN_WITH_REASON = {"app/cli/network.py": "`postern network` reads files of networks, which only that kind has"}
-NO_KIND_OF_ITS_OWN = {"groups": "every kind again, by strata, and what they have in common"}
+NO_KIND_OF_ITS_OWN = {
+    "groups": "every kind again, by strata, and what they have in common",
+    "several": "models of any kind, side by side",
+}
 KINDS = sorted(
     path.name
     for path in (APP / "core" / "kinds").iterdir()

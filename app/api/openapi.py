@@ -15,7 +15,7 @@ from app.api.schemas.operations import Problem
 from app.api.schemas.plans import PlanBody
 from app.api.schemas.principals import AnalystBody, KeyBody
 from app.api.schemas.queries import QueriesBody, QueryBody
-from app.api.schemas.releases import AccessBody, ReleaseBody
+from app.api.schemas.releases import AccessBody, ReleaseBody, SeveralReleaseBody
 from app.api.schemas.shared_plans import SharedPlanBody
 
 BODIES: tuple[type[BaseModel], ...] = (
@@ -29,6 +29,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     QueriesBody,
     QueryBody,
     ReleaseBody,
+    SeveralReleaseBody,
     SharedPlanBody,
     Problem,
 )

@@ -31,7 +31,7 @@ def plan_table(plan: Json) -> str:
         lines += _notes(
             ("beware", "ε is above the configured ceiling: such a release promises little and needs `force`")
         )
-    return "\n".join([*lines, *_send([_body(plan)])])
+    return "\n".join([*lines, *_send(_body(plan))])
 
 
 def _body(plan: Json) -> Json:
@@ -72,9 +72,7 @@ def shared_table(plan: Json) -> str:
     notes = [("in short", plan["advice"]), ("ledger", ledger)]
     notes += [(f"why {number}", part["why"]) for number, part in enumerate(plan["models"], 1)]
     notes += _means(part["precision"] for part in plan["models"])
-    return "\n".join(
-        [head, "", *_table((headings, *rows)), "", *_notes(*notes), *_send([p["release"] for p in plan["models"]])]
-    )
+    return "\n".join([head, "", *_table((headings, *rows)), "", *_notes(*notes), *_send(plan["release"])])
 
 
 def _part(number: int, part: Json) -> tuple[str, ...]:
@@ -171,14 +169,9 @@ def _means(precisions: Iterable[Json]) -> list[tuple[str, str]]:
     return list(found)
 
 
-def _send(bodies: Sequence[Json]) -> list[str]:
-    lines = [
-        "",
-        "To release, send to POST /v1/datasets/{id}/releases:"
-        if len(bodies) == 1
-        else "To release, send one after the other to POST /v1/datasets/{id}/releases:",
-    ]
-    return lines + ["  " + json.dumps(body, ensure_ascii=False) for body in bodies]
+def _send(body: Json) -> list[str]:
+    told = "To release, send to POST /v1/datasets/{id}/releases:"
+    return ["", told, "  " + json.dumps(body, ensure_ascii=False)]
 
 
 def _notes(*notes: tuple[str, str | None]) -> list[str]:

@@ -3,7 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -29,6 +29,8 @@ class Parameter:
     group: Group = ()
     of: str | None = None
     """The name without the group, where there is one."""
+    part: str | None = None
+    """Of a release of several models read together: whose it is. `cured.theta` is `theta` of the part `cured`."""
 
     def __post_init__(self) -> None:
         if not -math.inf < self.lower < self.upper < math.inf:
@@ -40,6 +42,15 @@ def in_group(parameter: Parameter, group: Group) -> Parameter:
     own = parameter.of or parameter.name
     shown = ",".join(f"{column}={level}" for column, level in group)
     return Parameter(f"{own}[{shown}]" if group else own, parameter.lower, parameter.upper, group, own)
+
+
+def in_part(parameter: Parameter, part: str) -> Parameter:
+    """The same of one of several models. Names of parts have no dot: what is before the first one is the part."""
+    return replace(parameter, name=f"{part}.{parameter.name}", part=part)
+
+
+def out_of_part(parameter: Parameter) -> Parameter:
+    return replace(parameter, name=parameter.name.partition(".")[2], part=None)
 
 
 _kept: OrderedDict[int, tuple[tuple[Parameter, ...], dict[str, int]]] = OrderedDict()
@@ -78,4 +89,5 @@ def parameters_json(parameters: Sequence[Parameter]) -> list[dict[str, Any]]:
 
 def parameter_json(parameter: Parameter) -> dict[str, Any]:
     shown = {"name": parameter.name, "lower": parameter.lower, "upper": parameter.upper}
-    return shown | ({"group": dict(parameter.group)} if parameter.group else {})
+    group = {"group": dict(parameter.group)} if parameter.group else {}
+    return shown | group | ({} if parameter.part is None else {"part": parameter.part})

@@ -25,6 +25,7 @@ def release_event(
     check: Mapping[str, Any] | None = None,
     population: str | None = None,
     dataset: str | None = None,
+    part: str | None = None,
 ) -> str:
     """What happened, apart from what it costs: enough public facts to recompute the charge later.
 
@@ -34,6 +35,7 @@ def release_event(
     version of the mechanisms that draws; lines from before there were two do not name it. `check` is that of fit,
     where one was paid for. A dataset's line names the `population` whose account is charged too, and that account's line the
     `dataset`: whoever reads one finds the other.
+    where one was paid for. An access to one of several models names the `part`, whose model and mechanism these are.
     """
     schema = {} if columns is None else {"columns": columns_named(model, columns)}
     return canonical_json(
@@ -42,6 +44,7 @@ def release_event(
         | ({} if check is None else {"check": check})
         | ({} if population is None else {"population": population})
         | ({} if dataset is None else {"dataset": dataset})
+        | ({} if part is None else {"part": part})
         | {
             "held": held,
             "mechanism": mechanism,
@@ -52,6 +55,17 @@ def release_event(
             "unit_rows": unit_rows,
         }
     )
+
+
+_PART = '"part":'
+
+
+def part_in(event: str) -> str | None:
+    """Of an access to one of several models: its part. Ledgers have a million lines, of which few are parsed."""
+    if _PART not in event:
+        return None
+    found = json.loads(event).get("part")
+    return found if isinstance(found, str) else None
 
 
 def event_under(event: str, regime: float | str | None) -> str:
@@ -80,7 +94,14 @@ def columns_named(model: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
     texts = set(_texts(model))
     named = {name: column for name, column in columns.items() if name in texts}
     derived = any("from" in column for column in named.values())
-    return dict(columns) if not named or derived or "where" in (model.get("groups") or {}) else named
+    return dict(columns) if not named or derived or _has_condition(model) else named
+
+
+def _has_condition(model: Mapping[str, Any]) -> bool:
+    if "where" in (model.get("groups") or {}):
+        return True
+    parts = model.get("parts") or []
+    return any(_has_condition(part["model"]) for part in parts)
 
 
 def _texts(value: Any) -> Iterator[str]:

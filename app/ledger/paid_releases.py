@@ -2,7 +2,8 @@
 
 A release is charged to its dataset once, to an analyst in steps that telescope to the longest prefix (`amounts.upgrade_charge`),
 and lowered by `recost` lines. All that is needed to judge such a line is therefore the sum so far and the event of the last
-charge. Ledgers have a million lines, so sums are packed, and equal sums and equal events kept once.
+charge. Ledgers have a million lines, so sums are packed, and equal sums and equal events kept once. An analyst pays for the parts
+of a release of several models one by one: each has a sum of its own.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 from app.core.privacy import ORDERS
 from app.errors import IntegrityFailure
 from app.ledger.amounts import Amounts, prefix_charge
+from app.ledger.canonical import part_in
 from app.ledger.entry import CHARGES, Entry
 from app.ledger.law_costs import cost_by_law, lenient
 
@@ -26,10 +28,12 @@ still verify by every other rule, and `postern ledger recost` names what they le
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """One account's payments for one release; `event` is that of the last charge, `reserved` that of the release."""
+    """One account's payments for one release, or a `part` of it; `event` is that of the last charge, `reserved` that of the
+    release."""
 
     account: str
     release: str
+    part: str | None
     amounts: Amounts
     event: Mapping[str, Any]
     reserved: Mapping[str, Any]
@@ -43,7 +47,7 @@ class PaidReleases:
     """Takes charges, voids and recosts in order. Pending reservations are known by `settle` not having been called."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._sums: dict[_Key, tuple[bytes, str]] = {}
         self._reserved: dict[str, str] = {}
         self._settled: set[str] = set()
         self._kept: dict[Any, Any] = {}
@@ -78,16 +82,16 @@ class PaidReleases:
             raise IntegrityFailure("only what was paid can be lowered")
         self._put(key, entry.amounts, self._sums[key][1])
 
-    def paid(self, account: str, release: str) -> Paid | None:
+    def paid(self, account: str, release: str, part: str | None = None) -> Paid | None:
         """None for what is not paid for, or not for good: a pending reservation may still be voided, whole."""
-        found = self._sums.get((account, release))
+        found = self._sums.get((account, release, part))
         reserved = self._reserved.get(release)
         if found is None or reserved is None or release not in self._settled:
             return None
-        return Paid(account, release, _unpacked(found[0]), json.loads(found[1]), json.loads(reserved))
+        return Paid(account, release, part, _unpacked(found[0]), json.loads(found[1]), json.loads(reserved))
 
     def all_paid(self) -> list[Paid]:
-        found = (self.paid(account, release) for account, release in self._sums)
+        found = (self.paid(*key) for key in self._sums)
         return [each for each in found if each is not None]
 
     def owed(self, paid: Paid) -> Amounts | str:
@@ -98,13 +102,13 @@ class PaidReleases:
         cost = cost_by_law(columns, paid.event)
         return cost if isinstance(cost, str) else prefix_charge(cost.per_sample, paid.samples, cost.once)
 
-    def covers_cost(self, account: str, release: str) -> bool:
+    def covers_cost(self, account: str, release: str, part: str | None = None) -> bool:
         """Whether what stands paid is at least what is owed, up to rounding on other machines."""
-        paid = self.paid(account, release)
+        paid = self.paid(account, release, part)
         owed = "unpaid" if paid is None else self.owed(paid)
         return paid is not None and not isinstance(owed, str) and lenient(paid.amounts).covers(owed)
 
-    def _put(self, key: tuple[str, str], amounts: Amounts, event: str) -> None:
+    def _put(self, key: "_Key", amounts: Amounts, event: str) -> None:
         before = self._sums.get(key)
         after = amounts if before is None else _unpacked(before[0]).plus(amounts)
         packed = _VECTOR.pack(after.pure_nano, after.slack_atto, *after.curve_nano)
@@ -113,8 +117,12 @@ class PaidReleases:
     def _once(self, value: Any) -> Any:
         return self._kept.setdefault(value, value)
 
-    def _key(self, entry: Entry) -> tuple[str, str]:
-        return (self._once(entry.account), self._once(entry.release or ""))
+    def _key(self, entry: Entry) -> "_Key":
+        part = part_in(entry.event)
+        return (self._once(entry.account), self._once(entry.release or ""), None if part is None else self._once(part))
+
+
+_Key = tuple[str, str, str | None]
 
 
 def _unpacked(packed: bytes) -> Amounts:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.ledger.amounts import Amounts, upgrade_charge
-from app.ledger.canonical import regime_in
+from app.ledger.canonical import part_in, regime_in
 from app.ledger.entry import CHARGES, Entry, EntryKind
 from app.ledger.filters import GAUSSIAN
 from app.ledger.law_costs import cost_by_law, lenient
@@ -41,6 +41,8 @@ class Recost:
     computed_epsilon: float | None
     lowered: bool = False
     why: str | None = None
+    part: str | None = None
+    """Of an access to one of several models."""
 
     @property
     def epsilon_less(self) -> float | None:
@@ -56,7 +58,7 @@ class Recoster:
     def __init__(self) -> None:
         self._columns: dict[str, Mapping[str, Any]] = {}
         self._deltas: dict[str, float] = {}
-        self._lowered: set[tuple[str, str | None]] = set()
+        self._lowered: set[tuple[str, str | None, str | None]] = set()
         self.counts: dict[Outcome, int] = {"exact": 0, "over_charged": 0, "under_charged": 0, "not_recomputable": 0}
 
     def feed(self, entry: Entry) -> Recost | None:
@@ -64,7 +66,7 @@ class Recoster:
         if entry.kind in ("open", "cap"):
             self._deltas[entry.account] = _delta(entry)
         if entry.kind == "recost":
-            self._lowered.add((entry.account, entry.release))
+            self._lowered.add((entry.account, entry.release, part_in(entry.event)))
         if entry.kind not in CHARGES:
             return None
         found = self._recost(entry)
@@ -74,7 +76,7 @@ class Recoster:
     def finished(self, found: Iterable[Recost | None]) -> list[Recost]:
         """What `feed` gave for every line, once all were fed: the charges among them, saying which were lowered since."""
         charges = [each for each in found if each is not None]
-        return [replace(each, lowered=(each.account, each.release) in self._lowered) for each in charges]
+        return [replace(each, lowered=(each.account, each.release, each.part) in self._lowered) for each in charges]
 
     def _recost(self, entry: Entry) -> Recost:
         charged, delta = entry.amounts, self._deltas.get(entry.account, 0.0)
@@ -98,6 +100,7 @@ class Recoster:
             charged_epsilon=_shown(charged, delta, gaussian),
             computed_epsilon=None if computed is None else _shown(computed, delta, gaussian),
             why=why,
+            part=part_in(entry.event),
         )
 
     def _expected(self, entry: Entry) -> tuple[int | None, Amounts | str, bool]:

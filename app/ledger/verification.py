@@ -16,7 +16,7 @@ from app.core.privacy import ORDERS
 from app.errors import IntegrityFailure, PosternError
 from app.ledger.account import Account, lower, open_account, recorded_cap, recorded_charge, refund
 from app.ledger.amounts import ZERO, Amounts
-from app.ledger.canonical import regime_in
+from app.ledger.canonical import part_in, regime_in
 from app.ledger.entry import VERSION, Entry, Head
 from app.ledger.filters import GAUSSIAN, Regime, capacity_nano
 from app.ledger.hash_chain import GENESIS, digest_of
@@ -141,15 +141,15 @@ class Verifier:
         bounds = _facts(entry).get("bounds")
         if type(bounds) is not int or not 1 <= bounds <= BOUNDS:
             raise _Fault("malformed_event")
-        release = entry.release or ""
-        if self._paid.paid(entry.account, release) is None:
+        release, part = entry.release or "", part_in(entry.event)
+        if self._paid.paid(entry.account, release, part) is None:
             raise _Fault("wrong_recost")
         try:
             after = lower(account, entry.amounts.negated())
             self._paid.lower(entry)
         except IntegrityFailure:
             raise _Fault("wrong_recost") from None
-        if bounds == BOUNDS and not self._paid.covers_cost(entry.account, release):
+        if bounds == BOUNDS and not self._paid.covers_cost(entry.account, release, part):
             raise _Fault("wrong_recost")
         return after
 

@@ -65,6 +65,12 @@ def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> C
     )
 
 
+def several_view(added: Cost, delta: float) -> CostView:
+    """What parts of several models add together; samples of some may be free, of others not."""
+    nothing = {"epsilon": 0.0, "pure_epsilon": 0.0, "renyi": [[order, 0.0] for order in ORDERS]}
+    return CostView(added.epsilon(delta), delta, finite(added.pure), nothing)
+
+
 def once_view(cost: Cost, delta: float) -> dict[str, Any]:
     """A part of a release that is charged once, by itself."""
     return {"epsilon": cost.epsilon(delta), "delta": delta, "pure_epsilon": finite(cost.pure)}

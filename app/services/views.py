@@ -121,8 +121,8 @@ class ReleaseView:
     id: str
     dataset: str
     status: str
-    model: dict[str, Any]
-    mechanism: dict[str, Any]
+    model: dict[str, Any] | None
+    mechanism: dict[str, Any] | None
     parameters: list[dict[str, Any]]
     cost: CostView
     n: int
@@ -137,6 +137,8 @@ class ReleaseView:
     where: str | None = None
     groups: list[dict[str, Any]] | None = None
     rehearsal: bool = False
+    models: list[dict[str, Any]] | None = None
+    """Of several: each with its name and what would otherwise stand here. `model` and `mechanism` are None then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ class AccessView:
     samples: int
     charged: CostView
     budget: BudgetView
+    parts: dict[str, int] | None = None
+    """Of several models: the prefix of each part that is paid for now."""
 
 
 @dataclass(frozen=True, slots=True)

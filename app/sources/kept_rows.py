@@ -101,4 +101,4 @@ def kept_scan(path: Path, columns: Mapping[str, Column]) -> Scan:
         rules[name] = kept_rule(columns[name], f"c{place}")
         cells.append(f"v{place} AS c{place}")
     source = f"read_parquet({literal(str(path))}, hive_partitioning = false, union_by_name = false)"
-    return Scan(f"(SELECT true AS whole, {', '.join(cells)} FROM {source})", rules, first_line=1)  # noqa: S608
+    return Scan(f"(SELECT true AS whole, {', '.join(cells)} FROM {source})", rules, first_line=1, kept=True)  # noqa: S608

@@ -14,10 +14,12 @@ from typing import Any, Protocol, TypeVar
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics import (
     CountsRequest,
+    ExactSeveral,
     GroupedRequest,
     HistogramRequest,
     MomentsRequest,
     RowRequest,
+    SeveralRequest,
     StatisticRequest,
 )
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
@@ -32,6 +34,7 @@ from app.sources.kept_rows import kept_scan
 from app.sources.moment_statistics import ProductMoments
 from app.sources.row_choice import counted_rows
 from app.sources.scans import Scan, open_scan
+from app.sources.several_statistics import SideBySide, renamed, shifted
 from app.sources.sum_statistics import LatticeSum
 from app.sources.uploads import UploadStore
 
@@ -71,6 +74,9 @@ STATISTICS: dict[type[RowRequest[Any]], RowStatistic] = {
     GroupedRequest: OncePerGroup(lambda request: STATISTICS[type(request)]),
 }
 
+SEVERAL = SideBySide(lambda request: STATISTICS[type(request)])
+"""Of a `SeveralRequest`, whose parts are any of these."""
+
 
 def compute(
     path: Path,
@@ -93,8 +99,10 @@ def compute(
     if the file or its columns are gone, Unavailable if it cannot be read now. The last two may
     depend on the data: what was charged stays charged.
     """
-    statistic = STATISTICS[type(request)]
-    statistic.check(request, columns)
+    if isinstance(request, SeveralRequest):
+        SEVERAL.check(request, columns)
+    else:
+        STATISTICS[type(request)].check(request, columns)
     if len(hash_key) < HASH_KEY_BYTES_MIN:
         raise ValueError(f"hash_key needs at least {HASH_KEY_BYTES_MIN} bytes")
     if not path.is_file():
@@ -107,11 +115,7 @@ def compute(
             else:
                 scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
                 _refuse_more(connection, scan, rows_max)
-            cells = statistic.cells(request, columns, scan.rules)
-            table = counted_rows(connection, scan, unit, hash_key, cells)
-            found = connection.execute(statistic.totals(request, table)).fetchall()
-            exact: Exact = statistic.exact(request, found)
-            return exact
+            return _exact(connection, scan, unit, hash_key, columns, request)
     except TooManyRows:
         failure = DataMissing("the file has more rows than its declared rows_max")
     except InvalidRows:
@@ -120,6 +124,43 @@ def compute(
         failure = Unavailable("the rows could not be read", retry_after_s=60)
     # Raised out here, where the engine's error is no longer its context: that one may quote rows.
     raise failure
+
+
+def _exact(
+    connection: Connection,
+    scan: Scan,
+    unit: PrivacyUnit,
+    hash_key: bytes,
+    columns: Mapping[str, Column],
+    request: RowRequest[Exact],
+) -> Exact:
+    if isinstance(request, SeveralRequest):
+        return _side_by_side(connection, scan, unit, hash_key, columns, request)  # type: ignore[return-value]
+    statistic = STATISTICS[type(request)]
+    table = counted_rows(connection, scan, unit, hash_key, statistic.cells(request, columns, scan.rules))
+    found = connection.execute(statistic.totals(request, table)).fetchall()
+    exact: Exact = statistic.exact(request, found)
+    return exact
+
+
+def _side_by_side(
+    connection: Connection,
+    scan: Scan,
+    unit: PrivacyUnit,
+    hash_key: bytes,
+    columns: Mapping[str, Column],
+    request: SeveralRequest,
+) -> ExactSeveral:
+    """From one table of the rows that count. Where that is a text to be parsed and more than one statement needs it, its cells
+    are kept for the others: rows are read once, and all parts are of the same ones."""
+    statements = SEVERAL.statements(request, columns, scan.rules)
+    cells, places = shifted(statements)
+    table = counted_rows(connection, scan, unit, hash_key, cells)
+    if len(statements) > 1 and unit.column is None and not scan.kept:
+        connection.execute(f"CREATE TEMP TABLE counted AS SELECT * FROM {table}")  # noqa: S608 - declared names only
+        table = "counted"
+    tables = [renamed(table, own) for own in places]
+    return SEVERAL.run(request, statements, tables, lambda sql: connection.execute(sql).fetchall())
 
 
 def _refuse_more(connection: Connection, scan: Scan, rows_max: int | None) -> None:

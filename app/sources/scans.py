@@ -33,6 +33,8 @@ class Scan:
     columns: Mapping[str, Column] = field(default_factory=dict)
     shape: str = "a whole record"
     """What a record has to look like, for the steward."""
+    kept: bool = False
+    """Whether it is of typed columns that no longer change: reading them again finds the same rows, and parses nothing."""
 
     @property
     def allowed(self) -> str:

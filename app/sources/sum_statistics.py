@@ -10,6 +10,8 @@ from app.sources.cell_rules import CellRule
 from app.sources.engine import double
 from app.sources.grouping.keyed_rows import Keys, aggregated
 
+_WHOLE_MAX = 2**53
+
 
 class LatticeSum:
     def check(self, request: StatisticRequest, columns: Mapping[str, Column]) -> None:
@@ -20,7 +22,11 @@ class LatticeSum:
     def cells(
         self, request: StatisticRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
     ) -> Sequence[str]:
-        return [steps_of(rules[request.column].number, request)]
+        rule, kind = rules[request.column], columns[request.column].type
+        whole = {"binary": f"{rule.value}::TINYINT", "integer": rule.value}.get(kind)
+        if whole is not None and _is_whole(request):
+            return [_whole_steps(whole, request)]
+        return [steps_of(rule.number, request)]
 
     def width(self, request: StatisticRequest) -> int:
         return 1
@@ -33,12 +39,30 @@ class LatticeSum:
         return ExactStatistic(total=int(total), rows=int(rows))
 
 
+def _is_whole(request: StatisticRequest) -> bool:
+    """Whether steps of the lattice are the whole numbers themselves, each of which a double holds."""
+    ends = request.lower, request.upper
+    return (
+        request.transform == "identity"
+        and request.step == 1.0
+        and all(end.is_integer() and abs(end) < _WHOLE_MAX for end in map(float, ends))
+    )
+
+
+def _whole_steps(value: str, request: StatisticRequest) -> str:
+    """The same as `steps_of` for whole numbers on a lattice of them, without a double: half the time."""
+    lower, upper = int(request.lower), int(request.upper)
+    between = f"CASE WHEN {value} > {lower} THEN {value} - {lower} ELSE 0 END"
+    return f"CASE WHEN {value} < {upper} THEN {between} WHEN {value} IS NULL THEN 0 ELSE {request.steps} END"
+
+
 def steps_of(number: str, request: StatisticRequest) -> str:
     """SQL of ⌊(clip(T(x)) − lower)/step + ½⌋, a whole number from 0 to `steps`; what is no number counts as 0.
 
-    One record at a time in doubles, so no order of rows can change it; only the whole numbers are added up.
+    One record at a time in doubles, so no order of rows can change it; only the whole numbers are added up. Clipped by cases and
+    not by `least` and `greatest`, which take the engine twice as long: a value between the bounds is compared twice and no more.
     """
-    x = f"nullif({number}, 'nan'::DOUBLE)"  # the engine sorts NaN above every number
+    x = number
     anchor = double(request.anchor)
     value = {
         "identity": x,
@@ -48,6 +72,10 @@ def steps_of(number: str, request: StatisticRequest) -> str:
         "log_ratio": f"ln(greatest({x} / {anchor}, 1e-300))",
     }[request.transform]
     lower, upper = double(request.lower), double(request.upper)
-    clipped = f"least(greatest({value}, {lower}), {upper})"
-    places = f"floor(({clipped} - {lower}) / {double(request.step)} + 0.5)"
-    return f"coalesce(least(greatest(TRY_CAST({places} AS BIGINT), 0), {request.steps}), 0)"
+    # The engine sorts NaN above every number, and equal to itself.
+    clipped = (
+        f"CASE WHEN {value} < {upper} THEN CASE WHEN {value} > {lower} THEN {value} ELSE {lower} END "
+        f"WHEN {x} IS NULL OR {x} = 'nan'::DOUBLE THEN {lower} ELSE {upper} END"
+    )
+    places = f"floor(({clipped} - {lower}) / {double(request.step)} + {double(0.5)})"
+    return f"least(CAST({places} AS BIGINT), {request.steps})"

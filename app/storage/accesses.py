@@ -1,12 +1,12 @@
-"""Which prefix of a release each analyst has paid for."""
+"""Which prefix of a release, or of each of its parts where it is of several models, each analyst has paid for."""
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.storage.engine import insert_or_change
-from app.storage.tables import accesses
+from app.storage.tables import accesses, part_accesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class Access:
     samples: int
     created_us: int
     updated_us: int
+    part: str | None = None
+    """None: of a release of one model, all of it."""
 
 
 async def get_access(connection: AsyncConnection, analyst_id: str, release_id: str) -> Access | None:
@@ -27,30 +29,48 @@ async def get_access(connection: AsyncConnection, analyst_id: str, release_id: s
 
 
 async def list_accesses(connection: AsyncConnection, analyst_id: str) -> tuple[Access, ...]:
-    """All of an analyst's rights, in the order of release ids."""
-    statement = select(accesses).where(accesses.c.analyst_id == analyst_id).order_by(accesses.c.release_id)
-    return tuple(Access(**row._mapping) for row in await connection.execute(statement))
+    """All of an analyst's rights, in the order of release ids and parts."""
+    whole = select(accesses).where(accesses.c.analyst_id == analyst_id)
+    parts = select(part_accesses).where(part_accesses.c.analyst_id == analyst_id)
+    found = [Access(**row._mapping) for statement in (whole, parts) for row in await connection.execute(statement)]
+    return tuple(sorted(found, key=lambda access: (access.release_id, access.part or "")))
+
+
+async def get_part_samples(connection: AsyncConnection, analyst_id: str, release_id: str) -> dict[str, int]:
+    """By part, of a release of several models: how many samples; parts that were not paid for are not among them."""
+    statement = select(part_accesses.c.part, part_accesses.c.samples).where(
+        part_accesses.c.analyst_id == analyst_id, part_accesses.c.release_id == release_id
+    )
+    return {str(part): int(samples) for part, samples in await connection.execute(statement)}
 
 
 async def raise_access(
-    connection: AsyncConnection, analyst_id: str, release_id: str, *, samples: int, at_us: int
+    connection: AsyncConnection,
+    analyst_id: str,
+    release_id: str,
+    *,
+    samples: int,
+    at_us: int,
+    part: str | None = None,
 ) -> bool:
     """Extend the right to `samples`; False if at least that many were paid for already.
 
     Called with the analyst's account locked, so of two simultaneous upgrades the second sees the first.
     """
+    table: Table = accesses if part is None else part_accesses
+    named = {} if part is None else {"part": part}
     values = {
         "analyst_id": analyst_id,
         "release_id": release_id,
         "samples": samples,
         "created_us": at_us,
         "updated_us": at_us,
-    }
+    } | named
     return await insert_or_change(
         connection,
-        accesses,
+        table,
         values,
-        key=("analyst_id", "release_id"),
+        key=("analyst_id", "release_id", *named),
         change={"samples": samples, "updated_us": at_us},
-        where=accesses.c.samples < samples,
+        where=table.c.samples < samples,
     )

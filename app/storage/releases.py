@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.canonical import canonical_json
 from app.storage.paging import Page, newest_first, page_of
-from app.storage.tables import accesses, releases
+from app.storage.tables import accesses, part_accesses, releases
 
 NOBODY = "given back"
 CANCELLED = "cancelled"
@@ -85,11 +85,9 @@ async def page_releases(
 
 async def list_bought(connection: AsyncConnection, *, analyst: str, dataset: str) -> tuple[Release, ...]:
     """Of a dataset, those that an analyst has paid for."""
-    statement = (
-        select(releases)
-        .join(accesses, accesses.c.release_id == releases.c.id)
-        .where(accesses.c.analyst_id == analyst, releases.c.dataset_id == dataset)
-    )
+    whole = select(accesses.c.release_id).where(accesses.c.analyst_id == analyst)
+    parts = select(part_accesses.c.release_id).where(part_accesses.c.analyst_id == analyst)
+    statement = select(releases).where(releases.c.dataset_id == dataset, releases.c.id.in_(whole.union(parts)))
     return tuple(_record(row) for row in await connection.execute(statement))
 
 

@@ -318,6 +318,20 @@ accesses = Table(
     Index("accesses_by_release", "release_id", "analyst_id"),
 )
 
+part_accesses = Table(
+    "part_accesses",
+    metadata,
+    Column("analyst_id", Text, ForeignKey("principals.id"), nullable=False),
+    Column("release_id", Text, ForeignKey("releases.id"), nullable=False),
+    Column("part", Text, nullable=False),
+    Column("samples", Integer, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("updated_us", BigInteger, nullable=False),
+    PrimaryKeyConstraint("analyst_id", "release_id", "part"),
+    CheckConstraint("samples > 0", name="samples_positive"),
+    Index("part_accesses_by_release", "release_id", "analyst_id"),
+)
+
 grants = Table(
     "grants",
     metadata,

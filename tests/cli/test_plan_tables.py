@@ -38,7 +38,8 @@ def test_several_files_share_one_budget(postern: Postern, tmp_path: Path):
     assert head.startswith("2 models, 4000 people, ε = 0.1 at δ = 1e-07: answers")
     assert "± 0.03 at 90 %" in first
     assert "sd 0.05" in second
-    assert [json.loads(line)["model"]["family"] for line in rest[-2:]] == ["bernoulli", "poisson"]
+    sent = json.loads(rest[-1])["models"]
+    assert [(part["name"], part["model"]["family"]) for part in sent] == [("cured", "bernoulli"), ("visits", "poisson")]
 
 
 def test_options_that_contradict_each_other_are_refused_in_a_sentence(postern: Postern):

@@ -41,7 +41,7 @@ DEFECTS = (
     Defect(
         "prefix: nothing an analyst reads depends on a later sample",
         "app/services/reading/published_release.py",
-        "record.values[:samples]",
+        "record.values[: reach.samples]",
         "record.values",
         ("tests/attacks/test_prefix_attack.py",),
     ),
@@ -160,5 +160,19 @@ DEFECTS = (
         "        tuple(max(values) for values in zip(*(cost.curve for cost in costs), strict=True)),\n",
         "        tuple(min(values) for values in zip(*(cost.curve for cost in costs), strict=True)),\n",
         ("tests/core/groups/test_group_charges.py",),
+    ),
+    Defect(
+        "several models: all samples of every part are in the charge",
+        "app/core/kinds/several/cost.py",
+        "[(of(part.per_sample), part.samples) for part in parts]",
+        "[(of(part.per_sample), 1) for part in parts]",
+        ("tests/core/several/test_composed_cost.py",),
+    ),
+    Defect(
+        "several models: a part that was not paid for is not read",
+        "app/services/runtime/reading_rights.py",
+        "readable = [(name, samples) for name, samples in self.parts if samples > 0]",
+        "readable = [(name, max(samples, 1)) for name, samples in self.parts]",
+        ("tests/services/test_several_models.py",),
     ),
 )

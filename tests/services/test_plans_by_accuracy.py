@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.kinds import kind_of, parse_model
+from app.core.kinds import kind_of, parse_mechanism, parse_model
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import parse_columns
 from app.errors import AccuracyUnreachable, BudgetExhausted, Forbidden, InvalidInput, InvalidMechanism, VacuousGuarantee
@@ -55,6 +55,16 @@ def charged(account: Account, planned: dict[str, Any]) -> Account:
     return account
 
 
+def charged_at_once(account: Account, planned: dict[str, Any]) -> Account:
+    """All of them as the one release that the plan says to send."""
+    parts = planned["release"]["models"]
+    stored = [{"name": each["name"], "model": each["model"]} for each in parts]
+    model = parse_model({"family": "several", "parts": stored}, parse_columns(COLUMNS))
+    mechanism = parse_mechanism({"kind": "several", "parts": [each["mechanism"] for each in parts]}, model)
+    cost = mechanism.cost(model, N, 1)
+    return charge(account, prefix_charge(cost.per_sample, cost.samples, cost.once), gaussian=cost.gaussian)
+
+
 @pytest.mark.parametrize("target", [NARROW | {"level": 0.9}, {"sd": 0.012, "delta": 1e-7}])
 async def test_what_a_plan_by_accuracy_finds_can_be_planned_again(runtime: Runtime, target: dict[str, float]):
     planned = await plan_release(runtime, spec={"model": CURED, "n": N, "target": target})
@@ -100,6 +110,7 @@ async def test_without_a_budget_the_least_that_does_is_found(runtime: Runtime):
     planned = await split(runtime, *parts)
     assert planned["reached"] is True
     charged(open_account("x", **planned["budget"]), planned)
+    charged_at_once(open_account("x", **planned["budget"]), planned)
     least = planned["budget"]["epsilon"]
     tighter = await split(runtime, *parts, target=BUDGET | {"epsilon": least * 0.97})
     assert tighter["reached"] is False
@@ -122,6 +133,10 @@ async def test_models_without_a_target_share_what_others_leave(runtime: Runtime)
     assert 1.0 < free[0]["wider_by"] < 2.0
     assert [each["target"] for each in free] == [None, None]
     assert 0.99 < planned["spent_epsilon"] <= 1.0
+    assert [each["name"] for each in planned["release"]["models"]] == ["cured", "cured_", "cured__"]
+    account = open_account("x", **BUDGET)
+    once, apart = charged_at_once(account, planned), charged(account, planned)
+    assert apart.spent.covers(once.spent)
 
 
 @pytest.mark.parametrize(

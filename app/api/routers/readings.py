@@ -58,6 +58,14 @@ _View = Annotated[
         "release's `views` names it."
     ),
 ]
+_Part = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        description="Of several models: the one that is read, as if it were alone. Without it all that `parameter` names, or all "
+        "you may read, as `cured.theta`, as many draws as the fewest.",
+    ),
+]
 _Accept = Annotated[str | None, Header(max_length=1000, description="Media types, best first; `format` wins over it.")]
 
 
@@ -92,6 +100,7 @@ async def get_summary(
     limit: _Rows = SUMMARY_LIMIT_DEFAULT,
     cursor: Cursor = None,
     view: _View = SAMPLES,
+    part: _Part = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Mean, sd, Monte-Carlo error, quantiles and narrowest interval of each parameter, in either view."""
@@ -104,6 +113,7 @@ async def get_summary(
         limit=limit,
         cursor=cursor,
         view=view,
+        part=part,
     )
     return ready_response(request, table.ready, page_headers(request, Page([], table.next_cursor)))
 
@@ -143,6 +153,7 @@ async def get_density(
     kind: _Kind = "histogram",
     bins: _Bins = BINS_DEFAULT,
     view: _View = SAMPLES,
+    part: _Part = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """A histogram or a smooth curve over the public range of one parameter; of two, their joint histogram."""
@@ -154,6 +165,7 @@ async def get_density(
         kind=kind,
         bins=bins,
         view=view,
+        part=part,
     )
     return ready_response(request, ready)
 
@@ -181,6 +193,7 @@ async def get_samples(
     name: _Format = None,
     parameter: _Names = [],  # noqa: B006 (never changed)
     view: _View = SAMPLES,
+    part: _Part = None,
     accept: _Accept = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
@@ -193,6 +206,7 @@ async def get_samples(
         name=chosen_format(name, accept),
         parameters=parameter,
         view=view,
+        part=part,
     )
     gzipped = export.worth_compressing and takes_gzip(request.headers)
     headers = tag_headers(export.etag, gzipped)

@@ -23,7 +23,7 @@ from app.api.parameters import (
 )
 from app.api.responses import model_response, page_headers
 from app.api.schemas.cards import Card
-from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage
+from app.api.schemas.releases import Access, AccessBody, Release, ReleaseBody, ReleasePage, SeveralReleaseBody
 from app.services.reading import read_card
 from app.services.releases import buy_access, cancel_release, list_releases, read_release, request_release
 
@@ -44,7 +44,7 @@ _DatasetFilter = Annotated[str | None, Query(pattern=SANE_ID.pattern, descriptio
         ONCE,
         ("invalid_model", "invalid_mechanism", "vacuous_guarantee", "numerical_failure", "too_busy"),
         ("data_missing", "budget_exhausted", "conflict", "invalid_check", "check_not_offered"),
-        body=ReleaseBody,
+        body=(ReleaseBody, SeveralReleaseBody),
         status=202,
         headers={
             "Location": "The release's address.",
@@ -56,8 +56,11 @@ _DatasetFilter = Annotated[str | None, Query(pattern=SANE_ID.pattern, descriptio
 async def post_release(
     request: Request, steward: OwnerKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Charges the dataset's budget before a row is read, then draws in the background. Poll the `Location`."""
-    spec = await read_spec(request, ReleaseBody)
+    """Charges the dataset's budget before a row is read, then draws in the background. Poll the `Location`.
+
+    With `models`, a list, it is one release of several: one charge, one reading of the rows, one card.
+    """
+    spec = await read_spec(request, ReleaseBody, instead={"models": SeveralReleaseBody})
     return await answer_once(
         request,
         steward,
@@ -142,15 +145,21 @@ async def post_cancel(request: Request, steward: OwnerKey, release_id: ReleaseId
 async def post_access(
     request: Request, analyst: AnalystKey, release_id: ReleaseId, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """The first `samples` samples, charged to your own cap. Longer later costs the difference; shorter is free."""
+    """The first `samples` samples, charged to your own cap. Longer later costs the difference; shorter is free. Of several models
+    `part` names one."""
     body = await read_model(request, AccessBody)
     return await answer_once(
         request,
         analyst,
         idempotency_key,
-        body.model_dump(mode="json"),
+        body.model_dump(mode="json", exclude_none=True),
         lambda once: buy_access(
-            runtime_of(request), analyst=analyst, release_id=release_id, samples=body.samples, once=once
+            runtime_of(request),
+            analyst=analyst,
+            release_id=release_id,
+            samples=body.samples,
+            part=body.part,
+            once=once,
         ),
         lambda view: reply_of(Access.of(view), 200),
     )

@@ -39,6 +39,20 @@ class CardLine(Answer):
     basis: str = Field(description="Whether the figure is exact, certified, asymptotic or measured in simulations.")
     assumption: str
     text: str = Field(description="The same for a person without mathematics.")
+    part: str | None = Field(
+        default=None, exclude_if=lambda part: part is None, description="Of several models: which one it is about."
+    )
+
+
+class CardPart(Answer):
+    """What one of several models costs by itself."""
+
+    name: str
+    samples: Count
+    epsilon: Amount
+    delta: Amount
+    best_order: float | None
+    pure_epsilon: Amount | None
 
 
 class Card(Answer):
@@ -64,6 +78,11 @@ class Card(Answer):
         "certified μ of Gaussian differential privacy; their value is null where there is none."
     )
     not_promised: list[str]
+    parts: list[CardPart] | None = Field(
+        default=None,
+        exclude_if=lambda parts: parts is None,
+        description="Of several models: each one's figures; those of the card are of all together.",
+    )
     digest: str = Field(
         description="SHA-256 of the figures: canonical JSON of every field but `lines`, `not_promised`, `vacuous`, `status` "
         "and this one. Receipts of exports name it as `card_sha256`."

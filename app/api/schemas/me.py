@@ -12,6 +12,9 @@ class Prefix(Answer):
 
     release: str
     samples: Count
+    part: str | None = Field(
+        default=None, exclude_if=lambda part: part is None, description="Of a release of several models."
+    )
 
 
 class Me(Answer):

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, RootModel
 from pydantic.config import JsonDict
 
+from app.api.schemas.readings import PARTS
 from app.api.schemas.shapes import Answer, Count
 from app.api.schemas.small_print import COVERAGE, AnswerWarning
 from app.core.decisions import View
@@ -113,6 +114,7 @@ class QueryAnswer(Answer):
     regret: Regret
     why: RunnerUp | None = Field(description="Where responses are finitely many; otherwise null.")
     samples: Count = Field(description="How many the answer rests on.")
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     view: View = Field(description="Of the release: its samples, or the belief given them.")
     points: Count | None = Field(description="How many stand for the belief; null in the view `samples`.")
     coverage: float | None = Field(ge=0, le=1, description=COVERAGE)
@@ -129,6 +131,7 @@ class QueryPreview(Answer):
     valid: Literal[True] = Field(description="What is not, is refused.")
     work: Count = Field(description="Operations a sample, about.")
     samples: Count = Field(description="How many an answer would rest on.")
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     view: View = Field(description="The view that was asked for.")
     points: Count | None = Field(description="How many stand for the belief; null in the view `samples`.")
     range: tuple[float, float] | None = Field(description="The estimand's public range, where it is a number.")

@@ -9,6 +9,7 @@ from app.api.schemas.shapes import Answer, Count, PageOf, ParameterRange
 from app.api.schemas.small_print import COVERAGE, AnswerWarning
 from app.core.decisions import View
 
+PARTS = "Of several models: how many samples of each that was read; draws together are as many as the fewest."
 POINTS = "How many stand for the belief; null in the view `samples`."
 
 _SHA = "5b0d4f2f7d1e6a83c9b2a4e5f60718293a4b5c6d7e8f90112233445566778899"
@@ -85,6 +86,7 @@ class Receipt(Answer):
     dataset: str
     view: View
     samples: Count
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(description=POINTS)
     parameters: list[str]
     values_sha256: str = Field(description="Of the matrix of doubles, a draw or a point a row, little-endian.")
@@ -94,6 +96,9 @@ class Receipt(Answer):
 
 class SummaryRow(Answer):
     parameter: str
+    part: str | None = Field(
+        default=None, exclude_if=lambda part: part is None, description="Of several models together: whose it is."
+    )
     group: dict[str, str] | None = Field(
         default=None, exclude_if=lambda group: group is None, description="Of a release by groups: the parameter's."
     )
@@ -115,6 +120,7 @@ class SummaryTable(PageOf):
     release: str
     view: View
     samples: Count
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(description=POINTS)
     level: float
     rows: list[SummaryRow]
@@ -129,6 +135,7 @@ class DensitySeries(Answer):
     release: str
     view: View
     samples: Count
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(default=None, description=POINTS)
     kind: Literal["histogram", "density"]
     parameters: list[ParameterRange]
@@ -149,6 +156,7 @@ class DrawRows(Answer):
     release: str
     view: View
     samples: Count
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
     points: Count | None = Field(description=POINTS)
     parameters: list[str]
     groups: list[dict[str, str]] | None = Field(

@@ -7,11 +7,21 @@ from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, COST, Budget, Cost
 from app.api.schemas.checks import CHECK_BODY
-from app.api.schemas.models import AUTO_MECHANISM, COUNTS, MECHANISM, MODEL, Mechanism, MechanismBody, Model
+from app.api.schemas.models import (
+    AUTO_MECHANISM,
+    COUNTS,
+    LAPLACE_MECHANISM,
+    MECHANISM,
+    MODEL,
+    Mechanism,
+    MechanismBody,
+    Model,
+)
 from app.api.schemas.shapes import Answer, Count, Description, Name, PageOf, ParameterRange, Time
 from app.core.decisions import View
 from app.core.kinds.fit_check import CheckSpec
 from app.core.kinds.groups.parsing import By, Where
+from app.core.kinds.several import NAME_PATTERN, PARTS_MAX
 from app.core.privacy.release_cost import SAMPLES_MAX
 from app.core.specs import Spec
 
@@ -71,11 +81,66 @@ class ReleaseBody(Spec):
     description: Description | None = None
 
 
+class PartOfRelease(Spec):
+    """One of several models, under a name."""
+
+    name: str | None = Field(
+        default=None,
+        pattern=f"^{NAME_PATTERN}$",
+        description="What parameters and accesses are called by; null: the modelled column's, or `part_2` for the second.",
+    )
+    model: Model = Field(description="What is fitted.")
+    by: By | None = Field(default=None, description="Columns to group it by, instead of those beside `models`.")
+    where: Where | None = Field(default=None, description="A condition on rows, instead of the one beside `models`.")
+    mechanism: MechanismBody = Field(description="How its samples are drawn.")
+
+
+class SeveralReleaseBody(Spec):
+    """Several models of the same people: one charge, the sum of theirs, and one reading of the rows."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "models": [
+                        {"model": MODEL, "mechanism": LAPLACE_MECHANISM},
+                        {"name": "calls", "model": COUNTS, "mechanism": LAPLACE_MECHANISM},
+                    ]
+                }
+            ]
+        }
+    )
+
+    models: list[PartOfRelease] = Field(min_length=1, max_length=PARTS_MAX, description="In the order they are shown.")
+    by: By | None = Field(default=None, description="Columns to group every model by that names none; null: no groups.")
+    where: Where | None = Field(
+        default=None, description="A condition on rows, for every model that has none; null: all rows."
+    )
+    force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
+    title: Name | None = Field(default=None, description="For lists and dashboards: printable, on one line.")
+    description: Description | None = None
+
+
 class GroupSize(Answer):
     """A group, with the public number of people in it."""
 
     group: dict[str, str] = Field(examples=[{"arm": "drug"}])
     n: Count | None = Field(description="null where it is private, and known only as far as noisy numbers tell.")
+
+
+class ReleasePart(Answer):
+    """One of several models."""
+
+    name: str
+    model: Model
+    by: list[str] | None
+    where: str | None
+    groups: list[GroupSize] | None
+    mechanism: Mechanism
+    parameters: list[ParameterRange] = Field(description="As they are called where `part` names it.")
+    cost: Cost
+    samples: Count
+    views: list[View]
 
 
 class Release(Answer):
@@ -84,17 +149,17 @@ class Release(Answer):
     id: str
     dataset: str
     status: Literal["pending", "published", "withdrawn"]
-    model: Model
+    model: Model | None = Field(description="null of several, which are in `models`.")
     by: list[str] | None = Field(default=None, description="The columns it is grouped by; null: no groups.")
     where: str | None = Field(default=None, description="The condition on rows; null: all rows.")
     groups: list[GroupSize] | None = Field(
         default=None, description="Every group, in the order of `parameters`; null: no groups."
     )
-    mechanism: Mechanism
+    mechanism: Mechanism | None = Field(description="null of several models, each of which has its own.")
     parameters: list[ParameterRange]
     cost: Cost
     n: Count
-    samples: Count
+    samples: Count = Field(description="Of several models: the most that one of them has.")
     views: list[View] = Field(description="What questions and readings may ask for as `view`.")
     check: CheckSpec | None = Field(
         default=None, description="The check of fit that was paid for; its verdict is at `/check`."
@@ -104,6 +169,9 @@ class Release(Answer):
     title: str | None
     description: str | None
     rehearsal: bool = Field(description="Whether the rows behind it are made up.")
+    models: list[ReleasePart] | None = Field(
+        default=None, exclude_if=lambda models: models is None, description="Of a release of several models."
+    )
 
 
 class ReleasePage(PageOf):
@@ -116,6 +184,11 @@ class AccessBody(Spec):
     model_config = ConfigDict(json_schema_extra={"examples": [{"samples": 50}]})
 
     samples: int = Field(ge=1, le=SAMPLES_MAX, description="The length of the prefix, not an increment.")
+    part: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Of several models: which one; null: every one, as many samples as it has and no more.",
+    )
 
 
 class Access(Answer):
@@ -129,3 +202,8 @@ class Access(Answer):
     samples: Count
     charged: Cost = Field(description="What this call added; zero if the prefix was already paid for.")
     budget: Budget
+    parts: dict[str, Count] | None = Field(
+        default=None,
+        exclude_if=lambda parts: parts is None,
+        description="Of several models: how many samples of each that was asked for are paid for now.",
+    )

@@ -91,6 +91,11 @@ class ParameterRange(Answer):
         exclude_if=lambda group: group is None,
         description="Of a release by groups: whose parameter it is.",
     )
+    part: str | None = Field(
+        default=None,
+        exclude_if=lambda part: part is None,
+        description="Of several models together: whose parameter it is.",
+    )
 
 
 class PageOf(Answer):

@@ -40,6 +40,7 @@ SHARED_PLAN: JsonDict = {
             "why": "laplace: reaches it at a charge of 0.5, against gaussian 0.8",
         }
     ],
+    "release": {"models": [{"name": "cured", **RELEASE_BODY}]},
     "n": 10_000,
     "privacy_unit_rows": 1,
     "account": None,
@@ -129,12 +130,25 @@ class PlannedPopulation(Answer):
     spent_epsilon: Amount = Field(description="What it would read afterwards, what it has spent included.")
 
 
+class PlannedReleasePart(PlannedRelease):
+    name: str
+
+
+class PlannedSeveral(Answer):
+    """The body to send to `POST /v1/datasets/{id}/releases`."""
+
+    models: list[PlannedReleasePart]
+
+
 class SharedPlan(Answer):
     """From public numbers only: costs nothing, touches no data. Composed as the ledger would charge it, one by one."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [SHARED_PLAN]})
 
     models: list[PlanPart]
+    release: PlannedSeveral = Field(
+        description="All of them as one release: one charge, one reading. Ready to be sent."
+    )
     n: Count
     privacy_unit_rows: Count
     account: str | None

@@ -34,6 +34,11 @@ class QuestionSpec(Spec):
         description="`samples`: the draws as they are. `calibrated`: the posterior given what was released, whose intervals hold "
         "the truth as often as they say; where a release has it, `views` names it.",
     )
+    part: str | None = Field(
+        default=None,
+        description="Of a release of several models: the one that is asked, as if it were alone; null: all that the question "
+        "names, as `cured.theta`.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class SampleSet:
     def bytes_max(self) -> int:
         """The most memory this set comes to hold, whatever is asked of it."""
         kept = min(len(self.parameters), MARGINALS_MAX)
-        if self.parameters[0].group:
+        if self.parameters[0].group or self.parameters[0].part:
             kept += min(len(self.parameters), PARTS_MAX * MARGINALS_MAX)
         return 8 * self.size * (len(self.parameters) + SUMS_PER_MARGINAL * kept)
 

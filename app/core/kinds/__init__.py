@@ -26,6 +26,14 @@ from app.core.kinds.one_parameter.private.kind import private_kind
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, drawn_once, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
+from app.core.kinds.several import (
+    PARTS,
+    SeveralMechanisms,
+    SeveralModels,
+    several_kind,
+    several_mechanisms,
+    several_models,
+)
 from app.core.parameters import Parameter
 from app.core.schema import Column
 from app.core.specs import Spec, read_one_of, read_spec
@@ -38,7 +46,9 @@ PRIVATE_GROUPS = private_kind(askable_of(ONE_PARAMETER, KINDS))
 BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
 BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
 """Every kind again, by public strata."""
-_EVERY = (*KINDS, PRIVATE_GROUPS, *BY_STRATA.values())
+SEVERAL = several_kind(lambda model: _ASKABLE[kind_of(model).name])
+"""Models of any kind, side by side."""
+_EVERY = (*KINDS, PRIVATE_GROUPS, *BY_STRATA.values(), SEVERAL)
 _ASKABLE: dict[str | None, Askable] = {
     None: askable_of(None, _EVERY),
     **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
@@ -66,7 +76,10 @@ def mechanism_specs(*, in_plans: bool = False) -> dict[str, type[Spec]]:
 
 
 def parse_model(spec: Mapping[str, Any], columns: Mapping[str, Column]) -> ReleaseModel:
-    """Of any kind; by groups where `groups` is among what is stored of it. Raises InvalidModel."""
+    """Of any kind; by groups, or of several models, where `groups` or `parts` is among what is stored of it. Raises
+    InvalidModel."""
+    if isinstance(spec, Mapping) and PARTS in spec:
+        return several_models(spec, lambda part: parse_model(part, columns))
     described, groups = split_groups(spec) if isinstance(spec, Mapping) else (spec, None)
     family, read = read_one_of("family", model_specs(), described, "model", InvalidModel)
     with np.errstate(all="ignore"):  # bounds may be as far apart as doubles are; what overflows is refused
@@ -105,7 +118,9 @@ def _has_gaps(model: ReleaseModel, columns: Mapping[str, Column]) -> bool:
 
 
 def kind_of(model: ReleaseModel) -> Kind:
-    """The one place that tells models by groups from others."""
+    """The one place that tells models by groups, and several of them, from others."""
+    if isinstance(model, SeveralModels):
+        return SEVERAL
     if isinstance(model, StratifiedModel):
         return BY_STRATA[kind_of(model.inner).name]
     if isinstance(model, MeasuredGroups):
@@ -119,6 +134,8 @@ def kind_with(family: str) -> Kind:
 
 def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMechanism:
     """A mechanism for this model. Raises InvalidMechanism."""
+    if isinstance(model, SeveralModels):
+        return several_mechanisms(spec, model, parse_mechanism)
     return kind_of(model).parse_mechanism(spec)
 
 
@@ -157,11 +174,14 @@ __all__ = [
     "ESTIMANDS",
     "GROUPS",
     "KINDS",
+    "PARTS",
     "FitCheck",
     "Kind",
     "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
+    "SeveralMechanisms",
+    "SeveralModels",
     "StratifiedModel",
     "check_of",
     "compile_question",

@@ -104,6 +104,15 @@ class WrappingMechanism(Protocol):
     def with_law(self, changed: Callable[[ReleaseMechanism], ReleaseMechanism], /) -> Self: ...
 
 
+@runtime_checkable
+class WholeDraw(Protocol):
+    """One that is several at heart, each with samples and a noisy statistic of its own."""
+
+    def drawn(
+        self, model: Any, people: int, unit_rows: int, statistic: Any, random_bytes: Callable[[int], bytes], /
+    ) -> Drawn: ...
+
+
 def drawn_once(
     mechanism: ReleaseMechanism,
     model: ReleaseModel,
@@ -114,6 +123,8 @@ def drawn_once(
     checked: Whole | None = None,
 ) -> Drawn:
     """What a release consists of. What was measured is kept with it: it was paid for, and beliefs rest on it."""
+    if isinstance(mechanism, WholeDraw):
+        return mechanism.drawn(model, people, unit_rows, statistic, random_bytes)
     if isinstance(mechanism, MeasuringMechanism):
         measured = mechanism.measure(model, people, unit_rows, statistic)
         return Drawn(mechanism.infer(model, people, unit_rows, measured, random_bytes), measured, checked)

@@ -36,6 +36,15 @@ def zcdp_rho(cost: Cost) -> float | None:
     return min(max(candidates), cost.pure**2 / 2) * _ROUNDING
 
 
+def release_rho(cost: ReleaseCost) -> float | None:
+    """Of the whole release; of several models the sum of theirs, which may exist where their curves' sum has no end."""
+    if not cost.parts:
+        return zcdp_rho(cost.total)
+    found = [release_rho(part) for part in cost.parts]
+    known = [rho for rho in found if rho is not None]
+    return sum(known) * _ROUNDING if len(known) == len(found) else None
+
+
 def certified_gdp_mu(cost: ReleaseCost) -> float | None:
     """The smallest μ known for the whole release; None where only (ε, δ) is promised."""
     total = cost.total
@@ -43,6 +52,10 @@ def certified_gdp_mu(cost: ReleaseCost) -> float | None:
         return None
     if total.gaussian_rho is not None:
         return gdp_mu(total.gaussian_rho)
+    if cost.parts:  # independent: unit normals side by side, μ apart in each
+        found = [certified_gdp_mu(part) for part in cost.parts]
+        known = [mu for mu in found if mu is not None]
+        return math.hypot(*known) * _ROUNDING if len(known) == len(found) else None
     if not math.isfinite(total.pure):
         return None
     once, each = gdp_mu_of_pure(cost.once.pure), gdp_mu_of_pure(cost.per_sample.pure)

@@ -26,6 +26,8 @@ class ReleaseCost:
     method: str
     grid_points: int
     once: Cost = ZERO_COST
+    parts: tuple["ReleaseCost", ...] = ()
+    """Of a release of several models: what each costs. All of it is in `once` then, whatever prefixes are read."""
 
     @property
     def gaussian(self) -> bool:

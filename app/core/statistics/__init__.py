@@ -7,6 +7,7 @@ from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.core.statistics.groups import ExactGroups, GroupColumn, GroupedRequest
 from app.core.statistics.histograms import ExactHistogram, HistogramRequest
 from app.core.statistics.moments import ExactMoments, MomentsRequest
+from app.core.statistics.several import ExactSeveral, SeveralRequest
 from app.core.statistics.sums import ExactStatistic, RowRequest, StatisticRequest
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ExactGroups",
     "ExactHistogram",
     "ExactMoments",
+    "ExactSeveral",
     "ExactStatistic",
     "GroupColumn",
     "GroupedRequest",
@@ -22,5 +24,6 @@ __all__ = [
     "MomentsRequest",
     "NodeCounts",
     "RowRequest",
+    "SeveralRequest",
     "StatisticRequest",
 ]

@@ -90,8 +90,9 @@ async def _post(runtime: Runtime, account: str, found: list[Lowering], head: Hea
             raise Conflict("the ledger moved while costs were computed; run it again")
         now_us = runtime.clock()
         for each in found:
+            part = {} if each.paid.part is None else {"part": each.paid.part}
             event = canonical_json(
-                {"bounds": BOUNDS, "law": each.paid.event.get("law", 1), "samples": each.paid.samples}
+                {"bounds": BOUNDS, "law": each.paid.event.get("law", 1), "samples": each.paid.samples} | part
             )
             posting = recost_posting(
                 current, each.paid.release, each.by, event=event, actor=actor, reason=reason, at_us=now_us

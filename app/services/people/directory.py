@@ -65,7 +65,11 @@ async def read_me(runtime: Runtime, *, principal: AnyPrincipal) -> MeView:
         name=principal.name,
         key=principal.key_id,
         caps=caps,
-        accesses=[{"release": access.release_id, "samples": access.samples} for access in held],
+        accesses=[
+            {"release": access.release_id, "samples": access.samples}
+            | ({} if access.part is None else {"part": access.part})
+            for access in held
+        ],
     )
 
 

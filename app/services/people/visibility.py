@@ -1,10 +1,14 @@
 """Which datasets a key may know of, and how many samples of a release it may read."""
 
+from typing import Any
+
 from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
+from app.core.kinds import PARTS
 from app.errors import AccessRequired, NotFound, ReleaseNotReady, ReleaseWithdrawn
 from app.ledger.account import account_id
 from app.services.principals import AnyPrincipal, Auditor, Overseer, Reader, Steward
+from app.services.runtime.reading_rights import NOTHING_PAID, ReadingRight
 from app.storage import accesses, accounts, datasets, grants, releases
 from app.storage.populations import get_population
 from app.storage.principals import get_principal
@@ -84,17 +88,33 @@ def require_published(release: Release, reader: Reader, now_us: int) -> None:
     )
 
 
-async def readable_samples(connection: Connection, reader: Reader, release: Release, now_us: int) -> int:
-    """How many samples, from the first on. Raises ReleaseNotReady, ReleaseWithdrawn, AccessRequired."""
+async def readable_samples(connection: Connection, reader: Reader, release: Release, now_us: int) -> ReadingRight:
+    """How many samples, from the first on; of several models, of each. Raises ReleaseNotReady, ReleaseWithdrawn,
+    AccessRequired."""
     require_published(release, reader, now_us)
-    published = int(release.cost["samples"])
-    if isinstance(reader, Steward):
-        return published
-    access = await accesses.get_access(connection, reader.id, release.id)
-    grant = await grants.get_grant(connection, reader.id, release.dataset_id)
-    bought = 0 if access is None else access.samples
-    granted = 0 if grant is None else published if grant.samples is None else grant.samples
-    samples = min(max(bought, granted), published)
+    parts = release.model.get(PARTS)
+    published: dict[Any, int] = {None: int(release.cost["samples"])}
+    if parts is not None:
+        costs = zip(parts, release.cost[PARTS], strict=True)
+        published = {part["name"]: int(cost["samples"]) for part, cost in costs}
+    held = published if isinstance(reader, Steward) else await _held(connection, reader, release, published)
+    samples = max(held.values())
     if samples < 1:
-        raise AccessRequired("pay for samples first: POST /v1/releases/{id}/access")
-    return samples
+        raise AccessRequired(NOTHING_PAID)
+    return ReadingRight(samples, () if parts is None else tuple(held.items()))
+
+
+async def _held(connection: Connection, reader: Reader, release: Release, published: dict[Any, int]) -> dict[Any, int]:
+    """By part, None for a release of one model: what was bought, or granted if that is more, of what there is."""
+    grant = await grants.get_grant(connection, reader.id, release.dataset_id)
+    bought: dict[Any, int] = {}
+    if None in published:
+        access = await accesses.get_access(connection, reader.id, release.id)
+        bought = {} if access is None else {None: access.samples}
+    else:
+        bought |= await accesses.get_part_samples(connection, reader.id, release.id)
+    found = {}
+    for part, most in published.items():
+        granted = 0 if grant is None else most if grant.samples is None else grant.samples
+        found[part] = min(max(bought.get(part, 0), granted), most)
+    return found

@@ -6,7 +6,7 @@ The numbers are the dataset's own where there is a dataset. A plan without one m
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from app.core.kinds import GROUPS, group_columns, read_where, split_columns, split_groups
+from app.core.kinds import GROUPS, PARTS, group_columns, read_where, split_columns, split_groups
 from app.core.schema import Column, RowExpression
 from app.core.statistics.groups import GroupColumn, group_count, groups_of
 from app.errors import InvalidInput, InvalidModel
@@ -43,6 +43,8 @@ def _with_groups(spec: Mapping[str, Any], columns: Mapping[str, Column], sizes: 
     model, by, where = spec["model"], spec.get("by") or [], spec.get("where")
     if GROUPS in model:
         raise InvalidModel(f"model.{GROUPS}", "no such field: name columns in `by`, beside the model")
+    if PARTS in model:
+        raise InvalidModel(f"model.{PARTS}", "no such field: send a list of `models` instead of `model`")
     if not by and where is None:
         return dict(model)
     public, _ = split_columns(group_columns(by, columns), columns)

@@ -7,6 +7,7 @@ from typing import Any
 from app.core.kinds import kind_of, parse_model
 from app.core.kinds.accuracy_goal import AccuracyQuestion, Goal, Offer, Price, reached
 from app.core.kinds.protocols import ReleaseModel
+from app.core.kinds.several import default_name
 from app.core.privacy import ORDERS
 from app.core.schema import Column
 from app.errors import DataMissing, Forbidden, IntegrityFailure, InvalidInput
@@ -147,11 +148,13 @@ def _plan(shared: _Together, asked: list[_Asked]) -> dict[str, Any]:
         if found is None:
             raise InvalidInput("models", "targets that some ε reaches together")
         before, split = found
+    models = [
+        _part_json(shared, each, part, offers, split)
+        for each, part, offers in zip(asked, parts, split.offers, strict=True)
+    ]
     return {
-        "models": [
-            _part_json(shared, each, part, offers, split)
-            for each, part, offers in zip(asked, parts, split.offers, strict=True)
-        ],
+        "models": models,
+        "release": {"models": _named([each["release"] for each in models])},
         "n": shared.people,
         "privacy_unit_rows": shared.unit_rows,
         "account": shared.of_dataset,
@@ -223,6 +226,17 @@ def _part_json(shared: _Together, asked: _Asked, part: Part, offers: list[Offer]
         "wider_by": shown / (part.goal.value if part.wanted else part.search.best_sd),
         "why": why(offers, split.price, "a charge of"),
     }
+
+
+def _named(releases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts of one release, each under a name of its own."""
+    found: dict[str, dict[str, Any]] = {}
+    for place, body in enumerate(releases):
+        name = default_name(body["model"], place)
+        while name in found:
+            name += "_"
+        found[name] = {"name": name} | body
+    return [*found.values()]
 
 
 def _share(split: Split, offer: Offer) -> float:

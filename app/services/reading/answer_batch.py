@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from app.core.decisions import SAMPLES, View, view_asked
-from app.errors import CalibratedUnavailable, InvalidInput, InvalidQuery, MalformedBody, PosternError
+from app.errors import AccessRequired, CalibratedUnavailable, InvalidInput, InvalidQuery, MalformedBody, PosternError
 from app.services.principals import Reader
 from app.services.reading.answer_query import (
     answer_bytes,
@@ -23,6 +23,7 @@ from app.services.reading.answer_query import (
     encode,
     preview_json,
     problem_of,
+    reach_asked,
     read_question,
 )
 from app.services.reading.published_release import (
@@ -32,6 +33,7 @@ from app.services.reading.published_release import (
     require_still_readable,
 )
 from app.services.runtime.answer_thread_pool import Line
+from app.services.runtime.reading_rights import Reach, ReadingRight
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
 
@@ -55,8 +57,8 @@ class Batch:
     runtime: Runtime
     reader: Reader
     release_id: str
-    samples: int
-    """The reader's right to the release's first so many, as it was when they asked."""
+    right: ReadingRight
+    """The reader's, as it was when they asked."""
     dry_run: bool
     line: Line
     queries: Sequence[msgspec.Raw]
@@ -67,7 +69,7 @@ class Batch:
     doubt: Fraction = Fraction(0)
     """Σ δ of the answered, or the greatest δ if the bounds hold together."""
     checked_at: float = field(default_factory=time.monotonic)
-    described: dict[View, PublicRelease] = field(default_factory=dict)
+    described: dict[tuple[Reach, View], PublicRelease] = field(default_factory=dict)
 
     async def outcomes(self) -> AsyncIterator[tuple[str, bytes]]:
         """("answer" or "problem", JSON) for every question in order. Raises what `require_still_readable` raises."""
@@ -75,20 +77,21 @@ class Batch:
             try:
                 async with self.line:
                     body = await self._answer(bytes(raw))
-            except (InvalidInput, CalibratedUnavailable) as refusal:
+            except (InvalidInput, CalibratedUnavailable, AccessRequired) as refusal:
                 outcome = "problem", encode(problem_of(refusal))
                 self.problems += 1
             else:
                 outcome = "answer", body
                 self.answers += 1
             if time.monotonic() - self.checked_at > RECHECK_S:
-                await require_still_readable(self.runtime, self.reader, self.release_id, self.samples)
+                whole = Reach(self.right.samples, None, self.right.parts)
+                await require_still_readable(self.runtime, self.reader, self.release_id, whole)
                 self.checked_at = time.monotonic()
             yield outcome
 
     async def _answer(self, body: bytes) -> bytes:
         keep, spec = self.work_left is not None, decode_json(body)
-        public, release = await self._opened(view_asked(spec))
+        public, release = await self._opened(reach_asked(self.right, spec), view_asked(spec))
         question = await read_question(self.runtime, public, body, self.line.in_thread, spec=spec, keep=keep)
         asked = len(self.queries) if self.together else 1
         question.utility.check(public.size)
@@ -102,15 +105,14 @@ class Batch:
         self.doubt = max(self.doubt, delta) if self.together else self.doubt + delta
         return answer
 
-    async def _opened(self, view: View) -> tuple[PublicRelease, PublishedRelease | None]:
+    async def _opened(self, reach: Reach, view: View) -> tuple[PublicRelease, PublishedRelease | None]:
         """With None in a dry run: there is nothing to answer from, and a view is described once."""
-        asked = self.runtime, self.release_id, self.samples, view
         if not self.dry_run:
-            release = await open_view(*asked)
+            release = await open_view(self.runtime, self.release_id, reach, view)
             return release.public, release
-        if view not in self.described:
-            self.described[view] = await describe_view(*asked)
-        return self.described[view], None
+        if (reach, view) not in self.described:
+            self.described[reach, view] = await describe_view(self.runtime, self.release_id, reach, view)
+        return self.described[reach, view], None
 
     def _spend(self, work: int) -> None:
         if self.work_left is None:
@@ -143,7 +145,7 @@ async def answer_queries(
             "answers": answers,
             "together": batch.held_together,
             "release": batch.release_id,
-            "samples": batch.samples,
+            "samples": batch.right.samples,
         }
     )
 
@@ -182,7 +184,7 @@ async def _pieces(
 
 def _last_line(batch: Batch) -> bytes:
     counts = {"done": True, "answers": batch.answers, "problems": batch.problems}
-    told = {"together": batch.held_together, "release": batch.release_id, "samples": batch.samples}
+    told = {"together": batch.held_together, "release": batch.release_id, "samples": batch.right.samples}
     return encode(counts | told) + b"\n"
 
 
@@ -191,11 +193,11 @@ async def _open(
 ) -> Batch:
     right = await reading_right(runtime, reader, release_id)
     if not dry_run:
-        await open_view(runtime, release_id, right.samples, SAMPLES)  # what fails, fails before anything is sent
+        await open_view(runtime, release_id, right.reach(), SAMPLES)  # what fails, fails before anything is sent
     queries, together = _read_batch(body, QUESTIONS_PER_STREAM_MAX if streamed else QUESTIONS_PER_BATCH_MAX)
     line = stack.enter_context(runtime.answers.line(reader.id))
     work_left = None if streamed else WORK_PER_BATCH_MAX
-    return Batch(runtime, reader, release_id, right.samples, dry_run, line, queries, together, work_left)
+    return Batch(runtime, reader, release_id, right, dry_run, line, queries, together, work_left)
 
 
 def _read_batch(body: bytes, questions_max: int) -> tuple[list[msgspec.Raw], bool]:

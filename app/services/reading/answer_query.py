@@ -15,8 +15,9 @@ from app.core.decisions.sample_set import SampleSet
 from app.core.kinds import compile_question
 from app.errors import InvalidInput, MalformedBody, PosternError
 from app.services.principals import Reader
-from app.services.reading.published_release import describe_release, open_view, reading_right
+from app.services.reading.published_release import describe_view, open_view, reading_right
 from app.services.reading.small_print import print_of_answer
+from app.services.runtime.reading_rights import Reach, ReadingRight
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import (
     COMPILED_BYTES_PER_BYTE,
@@ -50,11 +51,11 @@ async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, bod
     Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidQuery, InvalidExpression,
     TooBusy."""
     right = await reading_right(runtime, reader, release_id)
-    known = runtime.warm.answers.get((release_id, right.samples, 1, body))
+    known = None if right.parts else runtime.warm.answers.get((release_id, right.samples, 1, body))
     if known is not None:
         return known
     spec = decode_json(body) if spec is None else spec
-    release = await open_view(runtime, release_id, right.samples, view_asked(spec))
+    release = await open_view(runtime, release_id, reach_asked(right, spec), view_asked(spec))
     in_thread = one_turn(runtime, reader)
     question = await read_question(runtime, release.public, body, in_thread, spec=spec)
     return await answer_bytes(runtime, release, question, body, in_thread)
@@ -63,9 +64,16 @@ async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, bod
 async def preview_query(runtime: Runtime, *, reader: Reader, release_id: str, body: bytes, spec: Any = None) -> bytes:
     """What answering would check, refuse and promise, from public numbers: no sample is read. Raises as `answer_query`."""
     spec = decode_json(body) if spec is None else spec
-    release = await describe_release(runtime, reader, release_id, view_asked(spec))
+    right = await reading_right(runtime, reader, release_id)
+    release = await describe_view(runtime, release_id, reach_asked(right, spec), view_asked(spec))
     question = await read_question(runtime, release, body, one_turn(runtime, reader), spec=spec)
     return encode(preview_json(question.preview(release.size), release))
+
+
+def reach_asked(right: ReadingRight, spec: Any) -> Reach:
+    """`part`, before anything else of the question is looked at; without it, the parts that it names. Raises InvalidInput,
+    AccessRequired."""
+    return right.reach(spec.get("part") if isinstance(spec, dict) else None, spec)
 
 
 def one_turn(runtime: Runtime, reader: Reader) -> InThread:
@@ -91,7 +99,7 @@ async def answer_bytes(
     The text names the view.
     """
     public = release.public
-    memo = (public.id, public.evidence, questions, body)
+    memo = (public.id, public.prefix, questions, body)
     known = runtime.warm.answers.get(memo)
     if known is not None:
         return known
@@ -114,7 +122,7 @@ async def read_question(
     keep: bool = True,
 ) -> Question:
     """Compiled for the view that `release` is of, which is the one the body names."""
-    memo = (release.id, body)
+    memo = (*release.compiled_for, body)
     question = runtime.warm.questions.get(memo)
     if question is None:
         spec = decode_json(body) if spec is None else spec
@@ -142,6 +150,7 @@ def answer_json(question: Question, release: PublishedRelease, questions: int) -
     return {
         **found.as_json(),
         "samples": public.evidence,
+        **parts_json(public),
         "view": public.view,
         "points": public.points,
         **told.as_json(),
@@ -150,12 +159,18 @@ def answer_json(question: Question, release: PublishedRelease, questions: int) -
     }
 
 
+def parts_json(public: PublicRelease) -> dict[str, Any]:
+    """Of several models: how many samples of each an answer rests on."""
+    return {} if public.parts is None else {"parts": public.parts}
+
+
 def preview_json(preview: Preview, release: PublicRelease) -> dict[str, Any]:
     regret = preview.regret
     return {
         "valid": True,
         "work": preview.work,
         "samples": release.evidence,
+        **parts_json(release),
         "view": release.view,
         "points": release.points,
         "range": preview.range,

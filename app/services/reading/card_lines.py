@@ -14,7 +14,7 @@ from app.core.kinds.kind import CardWords
 from app.core.kinds.plan_figures import finite
 from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
-from app.core.privacy.concentrated import certified_gdp_mu, zcdp_rho
+from app.core.privacy.concentrated import certified_gdp_mu, release_rho
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
 
@@ -134,7 +134,7 @@ def _renyi(facts: CardFacts) -> dict[str, Any]:
 
 
 def _zcdp(facts: CardFacts) -> dict[str, Any]:
-    rho = zcdp_rho(facts.cost.total)
+    rho = release_rho(facts.cost)
     if rho is None:
         return _line(
             "zcdp_rho", None, "exact", facts.neighbours, "There is no ρ: the curve is not known to stay below any ρ·α."
@@ -303,3 +303,6 @@ LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
     _collusion,
     _budget,
 )
+
+COMPOSED_LINES = (_approximate, _pure, _renyi, _zcdp, _gdp, _budget)
+"""Those that hold of any composition, of several models too."""

@@ -18,6 +18,7 @@ from app.services.reading.exports.draws import Draws, choose
 from app.services.reading.exports.format import ExportFormat
 from app.services.reading.published_release import open_release, require_still_readable
 from app.services.reading.receipts import receipt_for
+from app.services.runtime.reading_rights import Reach
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import TAG_LENGTH, PublicRelease, Receipt
 
@@ -45,7 +46,8 @@ class Export:
     @property
     def filename(self) -> str:
         view = f"-{CALIBRATED}" if self.release.view == CALIBRATED else ""
-        return f"{self.release.id}-{self.release.evidence}{view}.{self.format.suffix}"
+        part = "" if self.release.reach is None or self.release.reach.part is None else f"-{self.release.reach.part}"
+        return f"{self.release.id}{part}-{self.release.evidence}{view}.{self.format.suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,11 @@ async def describe_export(
     name: str,
     parameters: Sequence[str],
     view: View = SAMPLES,
+    part: str | None = None,
 ) -> Export:
     """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidInput, NotAcceptable,
     TooBusy."""
-    release = await open_release(runtime, reader, release_id, view)
+    release = await open_release(runtime, reader, release_id, view, part, [*parameters])
     chosen = FORMATS[name]
     chosen.require()
     draws = choose(release.samples, parameters)
@@ -100,7 +103,11 @@ def right_to(runtime: Runtime, export: Export) -> Callable[[], Awaitable[None]]:
 
     It is held for as long as a slow reader takes, so it holds no samples.
     """
-    return partial(require_still_readable, runtime, export.reader, export.release.id, export.release.evidence)
+    return partial(require_still_readable, runtime, export.reader, export.release.id, _reach(export.release))
+
+
+def _reach(release: PublicRelease) -> Reach:
+    return release.reach or Reach(release.evidence)
 
 
 def _built(export: Export, folder: str) -> BinaryIO:

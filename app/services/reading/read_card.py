@@ -7,9 +7,10 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
 from app.core.decisions import SAMPLES, View
-from app.core.kinds import split_groups
+from app.core.kinds import ReleaseModel, SeveralModels, split_groups
 from app.core.kinds.plan_figures import finite
 from app.core.kinds.protocols import MeasuringMechanism
+from app.core.schema import Column
 from app.errors import IntegrityFailure
 from app.ledger.account import Account, account_id
 from app.ledger.canonical import canonical_json
@@ -17,12 +18,14 @@ from app.services.budgets import guarantee_epsilon
 from app.services.datasets.dataset_sources import dataset_columns
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
-from app.services.reading.card_lines import LINES, CardFacts, check_line, neighbours_of, vacuous_line
+from app.services.reading.card_lines import COMPOSED_LINES, LINES, CardFacts, check_line, neighbours_of, vacuous_line
 from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
+from app.services.reading.part_lines import part_figures, part_lines, parts_line
 from app.services.reading.population_line import UNTRACKED, population_line, untracked
 from app.services.reading.view_lines import range_line, views_line
+from app.services.releases.parts import part_names, part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
@@ -85,6 +88,7 @@ def build_card(
     model = stored_model(release, dataset)
     check = stored_check(release, model)
     columns = dataset_columns(dataset)
+    several = isinstance(model, SeveralModels)
     facts = CardFacts(
         model=model,
         cost=cost,
@@ -96,19 +100,14 @@ def build_card(
         check=check,
         neighbours=neighbours_of(columns),
     )
-    mechanism = stored_mechanism(release, model)
-    about_answers = [
-        range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
-        views_line(views, mechanism.approximation(model)),
-    ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
     changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
-    _, groups = split_groups(release.model)
-    about_groups = [*groups_line(model, groups or {}, columns), *public_line(columns)]
+    parts, by_part = _parts(release, dataset, epsilon_max) if several else ([], [])
+    own = [parts_line(parts)] if several else _own_lines(release, model, views, columns)
     shared = [] if population is None else [population_line(*population)]
-    about = [*shared, *checked, *about_groups, *about_answers, moment_line(dataset)]
-    lines = [*changed, *(line(facts) for line in LINES), *about]
+    about = [*shared, *checked, *own, *public_line(columns), moment_line(dataset), *by_part]
+    lines = [*changed, *(line(facts) for line in (COMPOSED_LINES if several else LINES)), *about]
     card = {
         "release": release.id,
         "status": release.status,
@@ -123,8 +122,28 @@ def build_card(
         "vacuous": vacuous,
         "lines": [vacuous_line(epsilon, epsilon_max), *lines] if vacuous else lines,
         "not_promised": [untracked(population[0] if population else None), *NOT_PROMISED[1:]],
-    }
+    } | ({"parts": parts} if several else {})
     return card | {"digest": card_digest(card)}
+
+
+def _own_lines(
+    release: Release, model: ReleaseModel, views: Sequence[View], columns: Mapping[str, Column]
+) -> list[dict[str, Any]]:
+    """What is said of one model: its groups, its range and its views."""
+    mechanism = stored_mechanism(release, model)
+    _, groups = split_groups(release.model)
+    return [
+        *groups_line(model, groups or {}, columns),
+        range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
+        views_line(views, mechanism.approximation(model)),
+    ]
+
+
+def _parts(release: Release, dataset: Dataset, epsilon_max: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """(figures, lines) of each of several models, without what is said of the whole; every line names its part."""
+    cards = [(name, build_card(part_release(release, name), dataset, epsilon_max)) for name in part_names(release)]
+    lines = [line for name, card in cards for line in part_lines(name, card)]
+    return [part_figures(name, card) for name, card in cards], lines
 
 
 def card_digest(card: Mapping[str, Any]) -> str:

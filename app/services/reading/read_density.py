@@ -11,6 +11,7 @@ from app.core.parameters import parameter_json
 from app.core.summaries import histogram, joint_histogram, kernel_density
 from app.errors import InvalidInput
 from app.services.principals import Reader
+from app.services.reading.answer_query import parts_json
 from app.services.reading.exports.draws import Draws, choose
 from app.services.reading.published_release import open_release
 from app.services.reading.receipts import receipt_for
@@ -32,9 +33,10 @@ async def read_density(
     kind: Kind,
     bins: int,
     view: View = SAMPLES,
+    part: str | None = None,
 ) -> ReadyBody:
     """Of one parameter or two. Raises what `read_summary` does."""
-    release = await open_release(runtime, reader, release_id, view)
+    release = await open_release(runtime, reader, release_id, view, part, [*parameters])
     draws = _chosen(release, parameters, kind, bins)
     public = release.public
     memo = ("density", *public.key, draws.indices, kind, bins)
@@ -42,6 +44,7 @@ async def read_density(
     if ready is None:
         receipt = await receipt_for(runtime, reader, public, draws)
         head = {"release": public.id, "view": view, "samples": public.evidence, "points": public.points, "kind": kind}
+        head |= parts_json(public)
         with runtime.answers.line(reader.id) as line:
             ready = await line.in_thread(_plotted, draws, kind, bins, head, receipt)
         runtime.warm.bodies.put(memo, ready, size_of(ready))

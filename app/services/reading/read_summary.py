@@ -11,6 +11,7 @@ from app.core.decisions import SAMPLES, View
 from app.core.summaries import Summary, summarise
 from app.errors import InvalidInput
 from app.services.principals import Reader
+from app.services.reading.answer_query import parts_json
 from app.services.reading.exports.draws import Draws, choose
 from app.services.reading.published_release import open_release
 from app.services.reading.receipts import receipt_for
@@ -41,12 +42,13 @@ async def read_summary(
     limit: int,
     cursor: str | None,
     view: View = SAMPLES,
+    part: str | None = None,
 ) -> SummaryPage:
     """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidInput, TooBusy.
 
     `level` is read as the decimal that was written, like every share in a question.
     """
-    release = await open_release(runtime, reader, release_id, view)
+    release = await open_release(runtime, reader, release_id, view, part, [*parameters])
     chosen = choose(release.samples, parameters)
     start = _start(cursor, chosen.width)
     stop = min(start + limit, chosen.width)
@@ -85,6 +87,7 @@ def _table(public: PublicRelease, page: Draws, level: float, following: str | No
         "release": public.id,
         "view": public.view,
         "samples": public.evidence,
+        **parts_json(public),
         "points": public.points,
         "level": level,
     }
@@ -96,6 +99,7 @@ def _row(summary: Summary) -> dict[str, Any]:
     parameter = summary.parameter
     return {
         "parameter": parameter.name,
+        **({} if parameter.part is None else {"part": parameter.part}),
         **({"group": dict(parameter.group)} if parameter.group else {}),
         "lower": parameter.lower,
         "upper": parameter.upper,

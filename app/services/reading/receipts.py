@@ -4,6 +4,7 @@
     release        its id, and the id of its dataset
     view           `samples`, or `calibrated`
     samples        k: these are the first k draws, or what may be believed given them
+    parts          of several models only: k of each part that was read; joint draws are as many as the fewest
     points         how many points the belief has; null in the view `samples`
     parameters     the columns, in order
     values_sha256  of the matrix of doubles, a draw or a point a row, little-endian
@@ -73,6 +74,7 @@ def _filled(provenance: Provenance, release: PublicRelease, draws: Draws) -> Rec
         "dataset": provenance.dataset,
         "view": release.view,
         "samples": release.evidence,
+        **({} if release.parts is None else {"parts": release.parts}),
         "points": release.points,
         "parameters": draws.names,
         "values_sha256": draws.digest(),

@@ -7,6 +7,7 @@
     approximate       calibrated view: points are of a finite chain or of a law that is nearly the exact one
     model_unchecked   both views: an assumption about how rows come about that nobody has paid to check
     model_doubtful    both views: a check of fit was paid for, and speaks against the model
+    independence_assumed   both views: an answer across several models pairs their draws as if their columns were independent
 
 All of it follows from public numbers but `at_public_edge`, which follows from the reader's own prefix, and `model_doubtful`,
 which follows from the noisy histogram that all readers of the release have paid for.
@@ -23,6 +24,7 @@ from app.core.decisions.small_print import FEW_SAMPLES, End, Ranks, end_piled_at
 from app.core.decisions.utilities.interval import Interval
 from app.core.parameters import Parameter
 from app.core.summaries import Summary
+from app.services.reading.joint_parts import rests_on
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
 
 Ends = tuple[Fraction, Fraction]
@@ -45,7 +47,7 @@ def print_of_answer(question: Question, release: PublishedRelease) -> SmallPrint
     piled = None
     if public.view != CALIBRATED and (index := _parameter_of(question)) is not None:
         piled = _named(public.parameters[index], release.samples.piled_at(index))
-    return _small_print(public, ends, piled)
+    return _small_print(public, ends, piled, rests_on(public))
 
 
 def print_of_row(public: PublicRelease, summary: Summary, level: Fraction) -> SmallPrint:
@@ -70,7 +72,9 @@ def _named(parameter: Parameter, end: End | None) -> str | None:
     return f"{end} end of the public range of {parameter.name}, {value:g}"
 
 
-def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) -> SmallPrint:
+def _small_print(
+    public: PublicRelease, ends: Ends | None, piled: str | None, together: tuple[str, ...] = ()
+) -> SmallPrint:
     ranks = None if ends is None else Ranks.of(ends, public.size)
     warnings = []
     if public.rehearsal:
@@ -96,6 +100,12 @@ def _small_print(public: PublicRelease, ends: Ends | None, piled: str | None) ->
         warnings.append(_warning("model_unchecked", f"this is taken for granted and was not checked: {public.assumes}"))
     if public.doubt is not None:
         warnings.append(_warning("model_doubtful", f"the check of fit speaks against the model: {public.doubt}"))
+    if len(together) > 1:
+        text = (
+            f"{' and '.join(together)} are paired as independent given their parameters, which was not checked: where their "
+            "columns go together, differences and other combinations are less or more certain than this says"
+        )
+        warnings.append(_warning("independence_assumed", text))
     return SmallPrint(None if ranks is None else _coverage(public, ranks), warnings)
 
 

@@ -6,13 +6,14 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection as Connection
 
 from app.core.decisions import View
-from app.core.kinds import ReleaseModel, kind_of
+from app.core.kinds import ReleaseModel, SeveralModels, kind_of
 from app.core.parameters import parameters_json
 from app.errors import IntegrityFailure
 from app.services.budgets import cost_view
 from app.services.people.visibility import find_release, visible_datasets
 from app.services.plans.asked_groups import described
 from app.services.principals import AnyPrincipal
+from app.services.releases.parts import part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_model
 from app.services.runtime.runtime import Runtime
@@ -47,7 +48,9 @@ async def _view(connection: Connection, release: Release) -> ReleaseView:
         raise IntegrityFailure("a release without its dataset")
     model = stored_model(release, dataset)
     kept = await is_evidence_kept(connection, release, model)
-    return release_view(release, dataset, model, await find_views(release, model, kept=kept))
+    return release_view(
+        release, dataset, model, await find_views(release, model, kept=kept), await part_views(release, model)
+    )
 
 
 def groups_json(model: ReleaseModel) -> list[dict[str, Any]] | None:
@@ -56,15 +59,30 @@ def groups_json(model: ReleaseModel) -> list[dict[str, Any]] | None:
     return [{"group": dict(group), "n": people} for group, people in found] or None
 
 
-def release_view(release: Release, dataset: Dataset, model: ReleaseModel, views: Sequence[View]) -> ReleaseView:
+async def part_views(release: Release, model: ReleaseModel) -> list[list[View]]:
+    """Of several models, those of each; what a part of them measured is always kept."""
+    if not isinstance(model, SeveralModels):
+        return []
+    return [await find_views(part_release(release, name), own) for name, own in model]
+
+
+def release_view(
+    release: Release,
+    dataset: Dataset,
+    model: ReleaseModel,
+    views: Sequence[View],
+    by_part: Sequence[Sequence[View]] = (),
+) -> ReleaseView:
     cost = cost_from_json(release.cost)
+    several = isinstance(model, SeveralModels)
+    about = {"model": None} if several else described(release.model)
     return ReleaseView(
         id=release.id,
         dataset=release.dataset_id,
         status=release.status,
-        **described(release.model),
+        **about,
         groups=groups_json(model),
-        mechanism=dict(release.mechanism),
+        mechanism=None if several else dict(release.mechanism),
         parameters=parameters_json(model.parameters),
         cost=cost_view(cost, cost.samples, dataset.delta),
         n=release.n,
@@ -76,4 +94,27 @@ def release_view(release: Release, dataset: Dataset, model: ReleaseModel, views:
         title=release.title,
         description=release.description,
         rehearsal=dataset.rehearsal is not None,
+        models=_parts_json(release, model, dataset.delta, by_part) if isinstance(model, SeveralModels) else None,
     )
+
+
+def _parts_json(
+    release: Release, model: SeveralModels, delta: float, views: Sequence[Sequence[View]]
+) -> list[dict[str, Any]]:
+    found = []
+    for (name, own), shown in zip(model, views, strict=True):
+        part = part_release(release, name)
+        cost = cost_from_json(part.cost)
+        found.append(
+            {"name": name, "by": None, "where": None}
+            | described(part.model)
+            | {
+                "mechanism": dict(part.mechanism),
+                "groups": groups_json(own),
+                "parameters": parameters_json(own.parameters),
+                "cost": cost_view(cost, cost.samples, delta),
+                "samples": cost.samples,
+                "views": [*shown],
+            }
+        )
+    return found

@@ -10,14 +10,16 @@ from typing import Any
 
 from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.schema import Column
 from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.asked_groups import grouped_spec
 from app.services.plans.chosen_mechanism import concrete_mechanism, stored_model_of
 from app.services.principals import Steward
+from app.services.releases.asked_parts import settled_parts
 from app.services.releases.public_moment import release_seconds
-from app.services.releases.read_releases import release_view
+from app.services.releases.read_releases import part_views, release_view
 from app.services.releases.rehearsal_limits import refuse_large_release, refuse_many_releases
 from app.services.releases.release_views import find_views
 from app.services.releases.reserve_charge import charged_accounts, reserve_postings
@@ -57,15 +59,9 @@ async def request_release(
         raise DataMissing("this dataset is archived: its rows are gone, and no release is made of it any more")
     if dataset.n is None:
         raise DataMissing("upload rows first: PUT /v1/datasets/{id}/data")
-    columns = dataset_columns(dataset)
-    described = parse_model(grouped_spec(spec, columns, dataset.strata), columns)
-    check = parse_check(spec.get("check"), described)
-    unit_rows = dataset_unit(dataset).max_rows
-    mechanism = await concrete_mechanism(runtime, spec["mechanism"], described, dataset.n, unit_rows, dataset.delta)
-    model = await stored_model_of(runtime, described, mechanism, dataset.n, unit_rows)
+    columns, unit_rows = dataset_columns(dataset), dataset_unit(dataset).max_rows
+    model, mechanism, check = await _described(runtime, spec, columns, dataset, dataset.n, unit_rows)
     refuse_wide_budget(mechanism, max(dataset.epsilon, *(account.epsilon for account in charged)))
-    if mechanism.samples > runtime.settings.samples_max:
-        raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
     refuse_large_release(steward, model, mechanism)
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows, check)
     epsilon = cost.total.epsilon(dataset.delta)
@@ -78,11 +74,36 @@ async def request_release(
     )
     await _refuse_hopeless(runtime, release, cost, dataset, once)
     failpoint("request.before_reserve")
-    view = release_view(release, dataset, model, await find_views(release, model))
+    views, by_part = await find_views(release, model), await part_views(release, model)
+    view = release_view(release, dataset, model, views, by_part)
     await _reserve(runtime, steward, release, cost, view, once)
     failpoint("request.reserved")
     await runtime.cache.publish(CHANNEL, b"pending")
     return view
+
+
+async def _described(
+    runtime: Runtime,
+    spec: Mapping[str, Any],
+    columns: Mapping[str, Column],
+    dataset: Dataset,
+    people: int,
+    unit_rows: int,
+) -> tuple[ReleaseModel, ReleaseMechanism, FitCheck | None]:
+    """With nothing left open. Raises InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered."""
+
+    async def settled(part: Mapping[str, Any]) -> tuple[ReleaseModel, ReleaseMechanism]:
+        read = parse_model(grouped_spec(part, columns, dataset.strata), columns)
+        mechanism = await concrete_mechanism(runtime, part["mechanism"], read, people, unit_rows, dataset.delta)
+        if mechanism.samples > runtime.settings.samples_max:
+            raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
+        return await stored_model_of(runtime, read, mechanism, people, unit_rows), mechanism
+
+    if spec.get("models") is not None:
+        model, mechanism = await settled_parts(spec, settled)
+        return model, mechanism, None
+    check = parse_check(spec.get("check"), parse_model(grouped_spec(spec, columns, dataset.strata), columns))
+    return *await settled(spec), check
 
 
 def _new_release(

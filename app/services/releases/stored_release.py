@@ -40,7 +40,7 @@ def cost_to_json(cost: ReleaseCost, law: int = CURRENT_LAW) -> dict[str, Any]:
         "papers_pure": _stored(cost.papers_pure),
         "method": cost.method,
         "grid_points": cost.grid_points,
-    }
+    } | ({"parts": [cost_to_json(part, law) for part in cost.parts]} if cost.parts else {})
 
 
 def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
@@ -57,6 +57,7 @@ def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
         papers_pure=_read(stored["papers_pure"]),
         method=stored["method"],
         grid_points=stored["grid_points"],
+        parts=tuple(cost_from_json(part) for part in stored.get("parts", ())),
     )
 
 

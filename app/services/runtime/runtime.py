@@ -13,6 +13,7 @@ from app.services.principals import AnyPrincipal
 from app.services.runtime.answer_thread_pool import AnswerRoom
 from app.services.runtime.export_thread_pool import ExportRoom
 from app.services.runtime.rate_limits import RateLimits
+from app.services.runtime.reading_rights import ReadingRight
 from app.services.runtime.rights import Rights, RightsTable
 from app.services.runtime.warm_cache import WarmMemory
 from app.settings import Settings
@@ -36,13 +37,6 @@ class VerifiedKey:
     principal: AnyPrincipal
     expires_us: int | None
     revoked_us: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingRight:
-    """The right of one reader to the first `samples` samples of one published release."""
-
-    samples: int
 
 
 @dataclass(frozen=True, slots=True)

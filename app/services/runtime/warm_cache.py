@@ -15,6 +15,7 @@ from app.core.kinds import ReleaseModel
 from app.core.kinds.fit_check import Verdict
 from app.core.parameters import Parameter
 from app.services.runtime.async_tasks import SingleFlight
+from app.services.runtime.reading_rights import Reach
 
 T = TypeVar("T")
 
@@ -85,14 +86,31 @@ class PublicRelease:
 
     doubt: str | None = None
     rehearsal: bool = False
+    reach: Reach | None = None
+    """Of a release of several models: which parts, and how far; of one model, as far as `evidence` says."""
 
     @property
     def points(self) -> int | None:
         return self.size if self.view == CALIBRATED else None
 
     @property
-    def key(self) -> tuple[str, int, View]:
-        return self.id, self.evidence, self.view
+    def key(self) -> tuple[str, Hashable, View]:
+        return self.id, self.prefix, self.view
+
+    @property
+    def prefix(self) -> Hashable:
+        """What tells two readers of the same view apart: how many samples, or how many of which parts."""
+        return self.evidence if self.reach is None or not self.reach.parts else self.reach
+
+    @property
+    def parts(self) -> dict[str, int] | None:
+        """Of several models: how many samples of each that is read; None of a release of one."""
+        return None if self.reach is None or not self.reach.parts else dict(self.reach.parts)
+
+    @property
+    def compiled_for(self) -> tuple[Hashable, ...]:
+        """What a question is compiled for beside its own text: which parameters there are."""
+        return (self.id,) if self.reach is None else (self.id, self.reach.part, self.reach.names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,12 @@ parameter `A` is that difference, and the only one.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from postern.client import questions as q
+from postern.client.problems import Misconfigured
 from postern.client.questions import About, AnyQuestion, Estimand, Question, Utility, View
 from postern.client.questions.estimands import Levels, Names
 from postern.client.results.accounts import Cost
@@ -22,8 +24,10 @@ _PARAMETERS_SHOWN = 6
 class AskedRelease(Generic[A]):
     """Public facts of a release, as they were when it was read, and questions about it."""
 
-    def __init__(self, facts: ReleaseFacts, view: View | None = None) -> None:
-        self.facts = facts
+    def __init__(self, facts: ReleaseFacts, view: View | None = None, part: str | None = None) -> None:
+        self.whole = facts
+        self.part_name = part
+        self.facts = facts if part is None else facts_of_part(facts, part)
         self._told = view
 
     def ask(self, question: AnyQuestion) -> A:
@@ -159,10 +163,10 @@ class AskedRelease(Generic[A]):
         ]
         more = len(self.facts.parameters) - len(shown)
         cost = f"ε = {cell(self.facts.cost.epsilon)} at δ = {cell(self.facts.cost.delta)}"
-        model = f"{self.facts.model.get('family')} by {self.facts.mechanism.get('kind')}"
+        model = "; ".join(f"{name}{family} by {kind}" for name, family, kind in _models(self.facts))
         parameters = "; ".join(shown) + (f"; and {more} more" if more else "")
         return [
-            ("release", self.id),
+            ("release", self.id if self.part_name is None else f"{self.id}, part {self.part_name}"),
             ("status", self.status),
             ("model", model),
             ("parameters", parameters),
@@ -181,3 +185,31 @@ class AskedRelease(Generic[A]):
 
     def _repr_html_(self) -> str:
         return html_table(("", type(self).__name__), self._cells())
+
+
+def facts_of_part(facts: ReleaseFacts, name: str) -> ReleaseFacts:
+    """The release as if it were of that model alone. Raises Misconfigured where it has no such part."""
+    found = next((part for part in facts.models or () if part.name == name), None)
+    if found is None:
+        known = ", ".join(part.name for part in facts.models or ()) or "none: it is of one model"
+        raise Misconfigured(f"{facts.id} has no part {name!r}; its parts: {known}")
+    return replace(
+        facts,
+        model=found.model,
+        mechanism=found.mechanism,
+        parameters=found.parameters,
+        cost=found.cost,
+        samples=found.samples,
+        views=found.views,
+        by=found.by,
+        where=found.where,
+        groups=found.groups,
+        models=None,
+    )
+
+
+def _models(facts: ReleaseFacts) -> list[tuple[str, Any, Any]]:
+    """(name as it is shown, family, mechanism) of each."""
+    if facts.models is None:
+        return [("", (facts.model or {}).get("family"), (facts.mechanism or {}).get("kind"))]
+    return [(f"{part.name}: ", part.model.get("family"), part.mechanism.get("kind")) for part in facts.models]

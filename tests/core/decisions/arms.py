@@ -17,3 +17,17 @@ BY_ARM = parse_model(
 
 def arm_samples(size: int) -> SampleSet:
     return SampleSet(BY_ARM.parameters, np.linspace([0.2, 0.3], [0.5, 0.4], size))
+
+
+SEVERAL = parse_model(
+    {
+        "family": "several",
+        "parts": [{"name": name, "model": {"family": "bernoulli", "column": "cured"}} for name in ("cured", "again")],
+    },
+    parse_columns(TRIAL),
+)
+"""Two models, which might as well be of different columns."""
+
+
+def several_samples(size: int) -> SampleSet:
+    return SampleSet(SEVERAL.parameters, np.linspace([0.2, 0.3], [0.5, 0.4], size))

@@ -15,7 +15,7 @@ from app.core.grids.bernoulli import bernoulli
 from app.core.kinds import ESTIMANDS, QuestionSpec, compile_question
 from app.core.parameters import Parameter
 from app.errors import InvalidInput
-from tests.core.decisions.arms import BY_ARM, arm_samples
+from tests.core.decisions.arms import BY_ARM, SEVERAL, arm_samples, several_samples
 from tests.core.decisions.clinic import MODEL, network_samples
 from tests.core.decisions.wages import WAGES, wage_samples
 from tests.deep import deep
@@ -26,6 +26,7 @@ RELEASES = {
     "network": (MODEL, network_samples(3)),
     "regression": (WAGES, wage_samples(3)),
     "groups": (BY_ARM, arm_samples(3)),
+    "several": (SEVERAL, several_samples(3)),
     "": (bernoulli("cured"), SampleSet([Parameter("theta", 0.05, 0.95)], [[0.3], [0.5]])),
 }
 WORDS = [

@@ -16,7 +16,7 @@ from app.core.decisions import UTILITIES, SampleSet, answer_question
 from app.core.grids.bernoulli import bernoulli
 from app.core.kinds import ESTIMANDS, compile_question
 from app.core.parameters import Parameter
-from tests.core.decisions.arms import BY_ARM
+from tests.core.decisions.arms import BY_ARM, SEVERAL
 from tests.core.decisions.clinic import ARMS, MODEL, joint, network_samples
 from tests.core.decisions.reference_utilities import expression_spec, mean
 from tests.core.decisions.wages import WAGES, wage_samples
@@ -113,11 +113,24 @@ NUMBERS = {
         {"kind": "group", "group": {"arm": "placebo"}, "estimand": {"kind": "parameter", "name": "theta"}},
         lambda s: s.columns[1].tolist(),
     ),
+    "part": (
+        "several",
+        {"kind": "part", "part": "again", "estimand": {"kind": "parameter", "name": "theta"}},
+        lambda s: s.columns[1].tolist(),
+    ),
 }
-MODELS = {"three": None, "success": bernoulli("cured"), "network": MODEL, "regression": WAGES, "arms": BY_ARM}
+MODELS = {
+    "three": None,
+    "success": bernoulli("cured"),
+    "network": MODEL,
+    "regression": WAGES,
+    "arms": BY_ARM,
+    "several": SEVERAL,
+}
 SHARES = {
     "share",
     "group",
+    "part",
     "comparison",
     "predictive",
     "probability",
@@ -134,7 +147,7 @@ def samples_of(draw, release: str) -> SampleSet:
         )
     if release == "regression":
         return wage_samples(draw(st.integers(1, 9)), seed=draw(st.integers(0, 99)))
-    parameters = {"three": THREE, "success": SUCCESS, "arms": BY_ARM.parameters}[release]
+    parameters = {"three": THREE, "success": SUCCESS, "arms": BY_ARM.parameters, "several": SEVERAL.parameters}[release]
     columns = [
         st.sampled_from([p.lower, p.lower, p.upper, (p.lower + p.upper) / 2, p.lower + 0.3])
         | st.floats(p.lower, p.upper)

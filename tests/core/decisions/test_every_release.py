@@ -121,6 +121,7 @@ def test_an_estimand_of_another_kind_of_release_is_refused_by_its_kind(family):
         "contrast": {"kind": "contrast", "weights": {"educ": 1}},
         "predictive": {"kind": "predictive", "what": "quantile", "level": 0.5},
         "group": {"kind": "group", "group": {"arm": "drug"}, "estimand": {"kind": "parameter", "name": "theta"}},
+        "part": {"kind": "part", "part": "cured", "estimand": {"kind": "parameter", "name": "theta"}},
     }
     assert set(asked) | set(others) == set(ESTIMANDS)
     for kind in set(ESTIMANDS) - set(asked):

@@ -12,7 +12,7 @@ from app.core.grids.bernoulli import bernoulli
 from app.core.kinds import compile_question
 from app.core.parameters import Parameter
 from app.errors import InvalidExpression
-from tests.core.decisions.arms import BY_ARM, arm_samples
+from tests.core.decisions.arms import BY_ARM, SEVERAL, arm_samples, several_samples
 from tests.core.decisions.clinic import MODEL, network_samples
 from tests.core.decisions.wages import WAGES, wage_samples
 
@@ -24,6 +24,7 @@ RELEASES = {
     "network": (MODEL, network_samples(20)),
     "regression": (WAGES, wage_samples(20)),
     "groups": (BY_ARM, arm_samples(20)),
+    "several": (SEVERAL, several_samples(20)),
     "": (bernoulli("cured"), SampleSet([THETA], np.linspace(0.2, 0.5, 20)[:, None])),
 }
 

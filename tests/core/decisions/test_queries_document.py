@@ -16,7 +16,7 @@ from app.core.language import tree
 from app.core.parameters import Parameter
 from app.services.reading.answer_query import answer_json
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
-from tests.core.decisions.arms import BY_ARM, arm_samples
+from tests.core.decisions.arms import BY_ARM, SEVERAL, arm_samples, several_samples
 from tests.core.decisions.clinic import MODEL, network_samples
 from tests.core.decisions.wages import WAGES, wage_samples
 
@@ -33,6 +33,8 @@ def release(note: str) -> tuple[object, SampleSet]:
         return WAGES, wage_samples(100)
     if note == "groups":
         return BY_ARM, arm_samples(100)
+    if note == "several":
+        return SEVERAL, several_samples(100)
     return bernoulli("cured"), SampleSet([THETA], np.linspace(0.2, 0.5, 100)[:, None])
 
 

@@ -13,7 +13,8 @@ _encode = msgspec.json.Encoder().encode
 
 def write_json(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> None:
     """Every value as the shortest decimal that reads back as the same double."""
-    head = {name: receipt[name] for name in ("release", "view", "samples", "points")} | {"parameters": draws.names}
+    shown = ("release", "view", "samples", "parts", "points")
+    head = {name: receipt[name] for name in shown if name in receipt} | {"parameters": draws.names}
     if draws.groups:
         head["groups"] = [draws.groups.get(name) for name in draws.names]
     file.write(_encode(head)[:-1] + b',"values":[')

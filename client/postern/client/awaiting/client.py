@@ -312,6 +312,27 @@ class AsyncClient:
         facts = await self.send(stewards.request_release(dataset, spec, idempotency_key))
         return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
 
+    async def request_several(
+        self,
+        dataset: str | Dataset,
+        models: Sequence[Mapping[str, Any]],
+        *,
+        by: Sequence[str] | None = None,
+        where: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        force: bool = False,
+        idempotency_key: str | None = None,
+        wait: bool = True,
+        timeout_s: float = 300.0,
+        on_progress: Progress | None = None,
+    ) -> AsyncRelease:
+        """One release of several models, each `{"name": …, "model": …, "mechanism": …}`: one charge, one reading of the rows.
+        `by` and `where` are those of every model that has none. `release.part("cured")` asks one of them."""
+        spec = given(models=list(models), by=by, where=where, title=title, description=description, force=force or None)
+        facts = await self.send(stewards.request_release(dataset, spec, idempotency_key))
+        return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
+
     async def cancel_release(self, release: str) -> ReleaseFacts:
         """Until its first row is about to be read; the charge is taken back. Raises Conflict after that."""
         return await self.send(stewards.cancel_release(release))

@@ -58,41 +58,52 @@ class AsyncAnswerStream:
 class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
     """`await release.mean("theta")`, `await release.ask_many([...])`, `await release.samples()`."""
 
-    def __init__(self, client: AsyncClient, facts: ReleaseFacts, view: View | None = None) -> None:
-        super().__init__(facts, view)
+    def __init__(
+        self, client: AsyncClient, facts: ReleaseFacts, view: View | None = None, part: str | None = None
+    ) -> None:
+        super().__init__(facts, view, part)
         self._client = client
 
     def in_view(self, view: View) -> AsyncRelease:
         """The same release, asked in this view: `release.in_view("samples").mean("theta")`."""
-        return AsyncRelease(self._client, self.facts, view)
+        return AsyncRelease(self._client, self.whole, view, self.part_name)
+
+    def part(self, name: str) -> AsyncRelease:
+        """One of several models, as if the release were of it alone: `release.part("cured").mean("theta")`."""
+        return AsyncRelease(self._client, self.whole, self._told, name)
 
     async def refresh(self) -> AsyncRelease:
         """The same release as it is now."""
-        return AsyncRelease(self._client, await self._client.send(readers.read_release(self.id)), self._told)
+        return AsyncRelease(
+            self._client, await self._client.send(readers.read_release(self.id)), self._told, self.part_name
+        )
 
     async def wait(self, *, timeout_s: float = 300.0, on_progress: Progress | None = None) -> AsyncRelease:
         """Until it is published or withdrawn."""
-        return AsyncRelease(self._client, await self._client.wait(self.facts, timeout_s, on_progress), self._told)
+        return AsyncRelease(
+            self._client, await self._client.wait(self.whole, timeout_s, on_progress), self._told, self.part_name
+        )
 
     async def buy_access(self, samples: int, *, idempotency_key: str | None = None) -> Access:
-        """Pay for the first `samples` samples from your own cap; longer later costs the difference."""
-        return await self._client.send(readers.buy_access(self.id, samples, idempotency_key))
+        """Pay for the first `samples` samples from your own cap; longer later costs the difference. Of several models: of every
+        one, or of the `part` this is."""
+        return await self._client.send(readers.buy_access(self.id, samples, idempotency_key, self.part_name))
 
     async def ask(self, question: AnyQuestion) -> Answer:
-        return await self._client.send(readers.ask(self.id, question, self._view))
+        return await self._client.send(readers.ask(self.id, question, self._view, self.part_name))
 
     async def check(self, question: AnyQuestion) -> Check:
         """What the answer would carry, without looking at a sample. A bad question is refused as it would be."""
-        return await self._client.send(readers.check(self.id, question, self._view))
+        return await self._client.send(readers.check(self.id, question, self._view, self.part_name))
 
     async def ask_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> Answers:
         """One request, at most 1,000 questions. `together`: the bounds all hold at once with the confidence asked for."""
-        return await self._client.send(readers.ask_many(self.id, questions, together, self._view))
+        return await self._client.send(readers.ask_many(self.id, questions, together, self._view, self.part_name))
 
     async def check_many(
         self, questions: Iterable[AnyQuestion], *, together: bool = False
     ) -> tuple[Check | Refused, ...]:
-        return await self._client.send(readers.check_many(self.id, questions, together, self._view))
+        return await self._client.send(readers.check_many(self.id, questions, together, self._view, self.part_name))
 
     def stream(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> AsyncAnswerStream:
         """Any number of questions, answered as they are read."""
@@ -102,7 +113,7 @@ class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
     async def _streamed(
         self, questions: Iterable[AnyQuestion], together: bool, ends: list[StreamEnd]
     ) -> AsyncGenerator[Answer | Refused, None]:
-        for call in readers.stream(self.id, questions, together, self._view):
+        for call in readers.stream(self.id, questions, together, self._view, self.part_name):
             lines, transcript = Lines(), Transcript()
             async with aclosing(await self._client.open(call)) as opened:
                 async for chunk in opened.chunks():
@@ -123,20 +134,24 @@ class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
         found: list[SummaryPage] = []
         cursor: str | None = None
         while not found or cursor is not None:
-            found.append(await self._client.send(readers.summary_page(self.id, level, parameters, cursor, self._view)))
+            found.append(
+                await self._client.send(
+                    readers.summary_page(self.id, level, parameters, cursor, self._view, self.part_name)
+                )
+            )
             cursor = found[-1].next_cursor
         return Summary.of(found)
 
     async def samples(self, parameters: Sequence[str] | None = None) -> Samples:
         """Joint draws, all you may read, or points of the belief given them; of all parameters or of some."""
-        return await self._client.send(readers.samples(self.id, parameters, self._view))
+        return await self._client.send(readers.samples(self.id, parameters, self._view, self.part_name))
 
     async def export(
         self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
     ) -> Path:
         """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
         place = Path(target)
-        call = readers.export(self.id, form_of(place, form), parameters, self._view)
+        call = readers.export(self.id, form_of(place, form), parameters, self._view, self.part_name)
         async with aclosing(await self._client.open(call)) as opened:
             with whole_file(place) as file:
                 async for chunk in opened.chunks():
@@ -152,7 +167,7 @@ class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
     ) -> Density:
         """A histogram or a smooth curve of one parameter, or a joint histogram of two."""
         names = [parameter] if isinstance(parameter, str) else list(parameter)
-        return await self._client.send(readers.density(self.id, names, kind, bins, self._view))
+        return await self._client.send(readers.density(self.id, names, kind, bins, self._view, self.part_name))
 
     async def verify_receipt(self, what: Receipt | Samples, *, ledger: bool = False) -> ReceiptCheck:
         """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger.

@@ -59,39 +59,44 @@ class AnswerStream:
 class Release(AskedRelease[Answer]):
     """`release.mean("theta")`, `release.ask_many([...])`, `release.samples()`."""
 
-    def __init__(self, client: Client, facts: ReleaseFacts, view: View | None = None) -> None:
-        super().__init__(facts, view)
+    def __init__(self, client: Client, facts: ReleaseFacts, view: View | None = None, part: str | None = None) -> None:
+        super().__init__(facts, view, part)
         self._client = client
 
     def in_view(self, view: View) -> Release:
         """The same release, asked in this view: `release.in_view("samples").mean("theta")`."""
-        return Release(self._client, self.facts, view)
+        return Release(self._client, self.whole, view, self.part_name)
+
+    def part(self, name: str) -> Release:
+        """One of several models, as if the release were of it alone: `release.part("cured").mean("theta")`."""
+        return Release(self._client, self.whole, self._told, name)
 
     def refresh(self) -> Release:
         """The same release as it is now."""
-        return Release(self._client, self._client.send(readers.read_release(self.id)), self._told)
+        return Release(self._client, self._client.send(readers.read_release(self.id)), self._told, self.part_name)
 
     def wait(self, *, timeout_s: float = 300.0, on_progress: Progress | None = None) -> Release:
         """Until it is published or withdrawn."""
-        return Release(self._client, self._client.wait(self.facts, timeout_s, on_progress), self._told)
+        return Release(self._client, self._client.wait(self.whole, timeout_s, on_progress), self._told, self.part_name)
 
     def buy_access(self, samples: int, *, idempotency_key: str | None = None) -> Access:
-        """Pay for the first `samples` samples from your own cap; longer later costs the difference."""
-        return self._client.send(readers.buy_access(self.id, samples, idempotency_key))
+        """Pay for the first `samples` samples from your own cap; longer later costs the difference. Of several models: of every
+        one, or of the `part` this is."""
+        return self._client.send(readers.buy_access(self.id, samples, idempotency_key, self.part_name))
 
     def ask(self, question: AnyQuestion) -> Answer:
-        return self._client.send(readers.ask(self.id, question, self._view))
+        return self._client.send(readers.ask(self.id, question, self._view, self.part_name))
 
     def check(self, question: AnyQuestion) -> Check:
         """What the answer would carry, without looking at a sample. A bad question is refused as it would be."""
-        return self._client.send(readers.check(self.id, question, self._view))
+        return self._client.send(readers.check(self.id, question, self._view, self.part_name))
 
     def ask_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> Answers:
         """One request, at most 1,000 questions. `together`: the bounds all hold at once with the confidence asked for."""
-        return self._client.send(readers.ask_many(self.id, questions, together, self._view))
+        return self._client.send(readers.ask_many(self.id, questions, together, self._view, self.part_name))
 
     def check_many(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> tuple[Check | Refused, ...]:
-        return self._client.send(readers.check_many(self.id, questions, together, self._view))
+        return self._client.send(readers.check_many(self.id, questions, together, self._view, self.part_name))
 
     def stream(self, questions: Iterable[AnyQuestion], *, together: bool = False) -> AnswerStream:
         """Any number of questions, answered as they are read."""
@@ -101,7 +106,7 @@ class Release(AskedRelease[Answer]):
     def _streamed(
         self, questions: Iterable[AnyQuestion], together: bool, ends: list[StreamEnd]
     ) -> Generator[Answer | Refused, None]:
-        for call in readers.stream(self.id, questions, together, self._view):
+        for call in readers.stream(self.id, questions, together, self._view, self.part_name):
             lines, transcript = Lines(), Transcript()
             with closing(self._client.open(call)) as opened:
                 for chunk in opened.chunks():
@@ -122,20 +127,22 @@ class Release(AskedRelease[Answer]):
         found: list[SummaryPage] = []
         cursor: str | None = None
         while not found or cursor is not None:
-            found.append(self._client.send(readers.summary_page(self.id, level, parameters, cursor, self._view)))
+            found.append(
+                self._client.send(readers.summary_page(self.id, level, parameters, cursor, self._view, self.part_name))
+            )
             cursor = found[-1].next_cursor
         return Summary.of(found)
 
     def samples(self, parameters: Sequence[str] | None = None) -> Samples:
         """Joint draws, all you may read, or points of the belief given them; of all parameters or of some."""
-        return self._client.send(readers.samples(self.id, parameters, self._view))
+        return self._client.send(readers.samples(self.id, parameters, self._view, self.part_name))
 
     def export(
         self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
     ) -> Path:
         """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
         place = Path(target)
-        call = readers.export(self.id, form_of(place, form), parameters, self._view)
+        call = readers.export(self.id, form_of(place, form), parameters, self._view, self.part_name)
         with closing(self._client.open(call)) as opened, whole_file(place) as file:
             for chunk in opened.chunks():
                 file.write(chunk)
@@ -150,7 +157,7 @@ class Release(AskedRelease[Answer]):
     ) -> Density:
         """A histogram or a smooth curve of one parameter, or a joint histogram of two."""
         names = [parameter] if isinstance(parameter, str) else list(parameter)
-        return self._client.send(readers.density(self.id, names, kind, bins, self._view))
+        return self._client.send(readers.density(self.id, names, kind, bins, self._view, self.part_name))
 
     def verify_receipt(self, what: Receipt | Samples, *, ledger: bool = False) -> ReceiptCheck:
         """Against the card, the values if they are at hand, and with `ledger` the dataset's ledger.

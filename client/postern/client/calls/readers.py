@@ -62,47 +62,51 @@ def fit_check(release: str) -> Call[FitCheck]:
     return Call("GET", path("releases", release, "check"), _fit_check)
 
 
-def buy_access(release: str, samples: int, idempotency_key: str | None) -> Call[Access]:
-    body = encode({"samples": samples})
+def buy_access(release: str, samples: int, idempotency_key: str | None, part: str | None = None) -> Call[Access]:
+    body = encode({"samples": samples} | ({} if part is None else {"part": part}))
     return Call("POST", path("releases", release, "access"), _access, body=body, idempotency_key=once(idempotency_key))
 
 
-def ask(release: str, question: AnyQuestion, view: View | None = None) -> Call[Answer]:
-    return Call("POST", path("releases", release, "query"), _answer, body=encode(as_json(question, view)))
+def ask(release: str, question: AnyQuestion, view: View | None = None, part: str | None = None) -> Call[Answer]:
+    return Call("POST", path("releases", release, "query"), _answer, body=encode(as_json(question, view, part)))
 
 
-def check(release: str, question: AnyQuestion, view: View | None = None) -> Call[Check]:
+def check(release: str, question: AnyQuestion, view: View | None = None, part: str | None = None) -> Call[Check]:
     where = path("releases", release, "query")
-    return Call("POST", where, _check, query(dry_run=True), encode(as_json(question, view)))
+    return Call("POST", where, _check, query(dry_run=True), encode(as_json(question, view, part)))
 
 
-def ask_many(release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None) -> Call[Answers]:
-    return Call("POST", path("releases", release, "queries"), read_answers, body=_batch(questions, together, view))
+def ask_many(
+    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None, part: str | None = None
+) -> Call[Answers]:
+    return Call(
+        "POST", path("releases", release, "queries"), read_answers, body=_batch(questions, together, view, part)
+    )
 
 
 def check_many(
-    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None
+    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None, part: str | None = None
 ) -> Call[tuple[Check | Refused, ...]]:
-    body = _batch(questions, together, view)
+    body = _batch(questions, together, view, part)
     return Call("POST", path("releases", release, "queries"), read_checks, query(dry_run=True), body)
 
 
 def stream(
-    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None
+    release: str, questions: Iterable[AnyQuestion], together: bool, view: View | None = None, part: str | None = None
 ) -> Iterator[Call[None]]:
     """Bounds that hold together need one call; others are cut to size."""
     where = path("releases", release, "queries")
     if together:
-        yield Call("POST", where, nothing, body=_batch(questions, together, view), accept=NDJSON)
+        yield Call("POST", where, nothing, body=_batch(questions, together, view, part), accept=NDJSON)
         return
-    for pieces in _cut(questions, view):
+    for pieces in _cut(questions, view, part):
         yield Call("POST", where, nothing, body=_joined(pieces, together), accept=NDJSON)
 
 
-def _cut(questions: Iterable[AnyQuestion], view: View | None) -> Iterator[list[bytes]]:
+def _cut(questions: Iterable[AnyQuestion], view: View | None, part: str | None) -> Iterator[list[bytes]]:
     pieces, size = list[bytes](), 0
     for question in questions:
-        piece = encode(as_json(question, view))
+        piece = encode(as_json(question, view, part))
         if pieces and (size + len(piece) > BATCH_BYTES_MAX or len(pieces) >= STREAM_MAX):
             yield pieces
             pieces, size = [], 0
@@ -112,8 +116,8 @@ def _cut(questions: Iterable[AnyQuestion], view: View | None) -> Iterator[list[b
         yield pieces
 
 
-def _batch(questions: Iterable[AnyQuestion], together: bool, view: View | None) -> bytes:
-    pieces = [encode(as_json(question, view)) for question in questions]
+def _batch(questions: Iterable[AnyQuestion], together: bool, view: View | None, part: str | None) -> bytes:
+    pieces = [encode(as_json(question, view, part)) for question in questions]
     if not pieces:
         raise Misconfigured("there is no question to ask")
     return _joined(pieces, together)
@@ -124,24 +128,38 @@ def _joined(pieces: Sequence[bytes], together: bool) -> bytes:
 
 
 def summary_page(
-    release: str, level: float, parameters: Sequence[str] | None, cursor: str | None, view: View | None = None
+    release: str,
+    level: float,
+    parameters: Sequence[str] | None,
+    cursor: str | None,
+    view: View | None = None,
+    part: str | None = None,
 ) -> Call[SummaryPage]:
-    asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor, view=view)
+    asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor, view=view, part=part)
     return Call("GET", path("releases", release, "summary"), _summary, asked)
 
 
-def samples(release: str, parameters: Sequence[str] | None, view: View | None = None) -> Call[Samples]:
-    asked = query(format="json", parameter=parameters, view=view)
+def samples(
+    release: str, parameters: Sequence[str] | None, view: View | None = None, part: str | None = None
+) -> Call[Samples]:
+    asked = query(format="json", parameter=parameters, view=view, part=part)
     return Call("GET", path("releases", release, "samples"), read_samples, asked)
 
 
-def export(release: str, form: str, parameters: Sequence[str] | None, view: View | None = None) -> Call[None]:
-    asked = query(format=form, parameter=parameters, view=view)
+def export(
+    release: str, form: str, parameters: Sequence[str] | None, view: View | None = None, part: str | None = None
+) -> Call[None]:
+    asked = query(format=form, parameter=parameters, view=view, part=part)
     return Call("GET", path("releases", release, "samples"), nothing, asked, accept=MEDIA_TYPES[form])
 
 
 def density(
-    release: str, parameters: Sequence[str], kind: str | None, bins: int | None, view: View | None = None
+    release: str,
+    parameters: Sequence[str],
+    kind: str | None,
+    bins: int | None,
+    view: View | None = None,
+    part: str | None = None,
 ) -> Call[Density]:
-    asked: Any = query(parameter=parameters, kind=kind, bins=bins, view=view)
+    asked: Any = query(parameter=parameters, kind=kind, bins=bins, view=view, part=part)
     return Call("GET", path("releases", release, "density"), read_density, asked)

@@ -52,6 +52,11 @@ def in_group(group: Mapping[str, str], estimand: Estimand) -> Estimand:
     return Estimand("group", {"group": dict(group), "estimand": estimand})
 
 
+def in_part(part: str, estimand: Estimand) -> Estimand:
+    """Of one of several models, where parameters have the names they have in a release of it alone."""
+    return Estimand("part", {"part": part, "estimand": estimand})
+
+
 def probability(event: Levels, given: Levels | None = None) -> Estimand:
     """Of all of `event` at once, in a network, given evidence."""
     return Estimand("probability", present(event=event, evidence=given))

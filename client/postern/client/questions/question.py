@@ -38,10 +38,11 @@ AnyQuestion = Question | Mapping[str, Any]
 _NAMES = {"squared": "mean", "absolute": "median", "zero_one": "likeliest", "log": "probability to report"}
 
 
-def as_json(question: AnyQuestion, view: View | None = None) -> dict[str, Any]:
-    """With the view, unless the question names its own."""
+def as_json(question: AnyQuestion, view: View | None = None, part: str | None = None) -> dict[str, Any]:
+    """With the view and the part of several models, unless the question names its own."""
     found = question.to_json() if isinstance(question, Question) else dict(question)
-    return found if view is None else {"view": view} | found
+    asked = ({} if view is None else {"view": view}) | ({} if part is None else {"part": part})
+    return asked | found
 
 
 def describe(question: AnyQuestion) -> str:

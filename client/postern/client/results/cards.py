@@ -21,6 +21,8 @@ class CardLine:
     basis: str
     assumption: str
     text: str
+    part: str | None = None
+    """Of several models: which one it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Card:
     lines: tuple[CardLine, ...]
     not_promised: tuple[str, ...]
     digest: str
+    parts: tuple[dict[str, Any], ...] | None = None
+    """Of several models: what each costs by itself; the card's own figures are of all together."""
     figures: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -58,7 +62,7 @@ class Card:
         return digest_of_card(self.figures)
 
     def __str__(self) -> str:
-        promised = [f"- {line.text}" for line in self.lines]
+        promised = [f"- {line.text}" if line.part is None else f"- {line.part}: {line.text}" for line in self.lines]
         lines = [self._title(), *promised, "Not promised:", *(f"- {line}" for line in self.not_promised)]
         return "\n".join(map(printable, lines))
 

@@ -158,3 +158,5 @@ class SharedPlan(Shown):
     advice: str
     population: dict[str, Any] | None = None
     """The account that all of it would be charged to as well, as it would read afterwards."""
+    release: dict[str, Any] | None = None
+    """All of them as one release: pass its `models` to `request_several`."""

@@ -18,6 +18,24 @@ class Parameter:
     upper: float
     group: dict[str, str] | None = None
     """Whose it is, in a release by groups."""
+    part: str | None = None
+    """Whose it is, of several models together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePart(Shown):
+    """One of several models; parameters are called as they are where it is asked alone."""
+
+    name: str
+    model: dict[str, Any]
+    mechanism: dict[str, Any]
+    parameters: tuple[Parameter, ...]
+    cost: Cost
+    samples: int
+    views: tuple[str, ...] = ("samples",)
+    by: tuple[str, ...] | None = None
+    where: str | None = None
+    groups: tuple[dict[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +43,8 @@ class ReleaseFacts(Shown):
     id: str
     dataset: str
     status: str
-    model: dict[str, Any]
-    mechanism: dict[str, Any]
+    model: dict[str, Any] | None
+    mechanism: dict[str, Any] | None
     parameters: tuple[Parameter, ...]
     cost: Cost
     n: int
@@ -42,6 +60,8 @@ class ReleaseFacts(Shown):
     title: str | None = None
     description: str | None = None
     rehearsal: bool = False
+    models: tuple[ReleasePart, ...] | None = None
+    """Of a release of several, each with a mechanism of its own; `model` and `mechanism` are None then."""
 
 
 Progress = Callable[[ReleaseFacts, float], None]
@@ -56,3 +76,5 @@ class Access(Shown):
     samples: int
     charged: Cost
     budget: Budget
+    parts: dict[str, int] | None = None
+    """Of several models: how many samples of each are paid for now."""

@@ -1,0 +1,102 @@
+"""Two databases that differ in what was drawn and measured for one part only: who paid for the other cannot tell them apart."""
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.services.releases.buy_access import buy_access
+from app.services.runtime.runtime import Runtime
+from tests.conftest import Backend
+from tests.services.world import Person, new_world, over_http, services, settings_for
+
+RATE = {"family": "bernoulli", "column": "cured", "trim": 0.05}
+NOISE = {"kind": "laplace", "samples": 40, "epsilon": 0.5}
+PARTS = [
+    {"name": "mine", "model": RATE, "mechanism": {"kind": "baps", "samples": 10}},
+    {"name": "other", "model": RATE, "mechanism": NOISE},
+]
+HELD = 5
+OF_THE_REQUEST = frozenset({"x-request-id", "ratelimit"})
+REQUEST = re.compile(rb"urn:postern:request:\w+")
+
+
+def questions() -> list[dict[str, Any]]:
+    names = [("mine", "theta"), ("other", "theta"), (None, "mine.theta"), (None, "other.theta"), (None, "theta")]
+    found = []
+    for part, name in names:
+        for view in ("samples", "calibrated"):
+            asked = {"estimand": {"kind": "parameter", "name": name}, "utility": {"kind": "squared"}, "view": view}
+            found.append(asked if part is None else asked | {"part": part})
+    both = {"kind": "expression", "expression": "`mine.theta` - `other.theta`"}
+    return [*found, {"estimand": both, "utility": {"kind": "squared"}}]
+
+
+async def everything(runtime: Runtime, who: Person, release: str) -> list[Any]:
+    """Status, headers and bytes of all that is readable about the release, with every part and none."""
+    root, seen = f"/v1/releases/{release}", []
+    async with over_http(runtime) as client:
+        paths = (root, f"{root}/card", f"{root}/check", "/v1/me")
+        seen += [await client.get(path, headers=who.headers) for path in paths]
+        for part in ({}, {"part": "mine"}, {"part": "other"}):
+            for view in ("samples", "calibrated"):
+                shown = part | {"view": view}
+                seen.append(await client.get(f"{root}/summary", params=shown, headers=who.headers))
+                seen.append(await client.get(f"{root}/samples", params=shown | {"format": "csv"}, headers=who.headers))
+            for name in ("theta", "other.theta"):
+                asked = part | {"parameter": name}
+                seen.append(await client.get(f"{root}/density", params=asked, headers=who.headers))
+        for question in questions():
+            seen.append(await client.post(f"{root}/query", json=question, headers=who.headers))
+            dry = {"dry_run": "true"}
+            seen.append(await client.post(f"{root}/query", json=question, params=dry, headers=who.headers))
+        seen.append(await client.post(f"{root}/queries", json={"queries": questions()}, headers=who.headers))
+    assert all(reply.status_code < 500 for reply in seen)
+    heads = [{name: value for name, value in reply.headers.items() if name not in OF_THE_REQUEST} for reply in seen]
+    return [(reply.status_code, head, REQUEST.sub(b"", reply.content)) for reply, head in zip(seen, heads, strict=True)]
+
+
+async def summary(runtime: Runtime, who: Person, release: str) -> bytes:
+    async with over_http(runtime) as client:
+        return (await client.get(f"/v1/releases/{release}/summary", headers=who.headers)).content
+
+
+def change_the_other_part(database: Path, release: str) -> None:
+    """As whoever can write to the file: other samples, and another noisy sum."""
+    connection = sqlite3.connect(database)
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        if name.startswith("sample_sets"):
+            connection.execute(f"DROP TRIGGER {name}")
+    found = connection.execute("SELECT body, measured FROM sample_sets WHERE release_id = ?", (release,)).fetchone()
+    values, measured = np.frombuffer(found[0]).copy(), np.frombuffer(found[1], dtype=np.int64).copy()
+    assert (len(values), measured[:2].tolist()) == (10 + 40, [-1, 1])
+    values[10:], measured[2] = values[10:][::-1] * 0.9, measured[2] - 30
+    connection.execute(
+        "UPDATE sample_sets SET body = ?, measured = ? WHERE release_id = ?",
+        (values.tobytes(), measured.tobytes(), release),
+    )
+    connection.commit()
+    connection.close()
+
+
+async def test_nothing_that_is_sent_to_a_reader_of_one_part_depends_on_another(sqlite_backend: Backend, tmp_path: Path):
+    settings = settings_for(sqlite_backend, tmp_path)
+    async with services(settings) as runtime:
+        world = await new_world(runtime)
+        dataset = await world.dataset()
+        release = await world.published(dataset, model=None, mechanism=None, models=PARTS)
+        ann = await world.person("analyst")
+        await world.cap(dataset, ann)
+        await buy_access(runtime, analyst=ann.analyst, release_id=release, samples=HELD, part="mine")
+        seen = await everything(runtime, ann, release), await summary(runtime, world.boss, release)
+    change_the_other_part(Path(sqlite_backend.database_url.removeprefix("sqlite:///")), release)
+    async with services(settings) as runtime:
+        again = await everything(runtime, ann, release), await summary(runtime, world.boss, release)
+    assert again[0] == seen[0]
+    assert again[1] != seen[1]  # the steward sees the change: it was one
+    answered = [json.loads(body) for status, _, body in seen[0] if status == 200 and body.startswith(b'{"response"')]
+    assert answered
+    assert {reply["samples"] for reply in answered} == {HELD}
