@@ -10,9 +10,10 @@ from starlette.routing import BaseRoute
 
 from app import __version__
 from app.api.documentation import problem_examples
-from app.api.schemas.datasets import CapBody, DatasetBody, DatasetChange
+from app.api.schemas.datasets import CapBody, DatasetBody, DatasetChange, RehearsalBody
 from app.api.schemas.operations import Problem
 from app.api.schemas.plans import PlanBody
+from app.api.schemas.populations import PopulationBody
 from app.api.schemas.principals import AnalystBody, KeyBody
 from app.api.schemas.queries import QueriesBody, QueryBody
 from app.api.schemas.releases import AccessBody, ReleaseBody, SeveralReleaseBody
@@ -26,8 +27,10 @@ BODIES: tuple[type[BaseModel], ...] = (
     DatasetChange,
     KeyBody,
     PlanBody,
+    PopulationBody,
     QueriesBody,
     QueryBody,
+    RehearsalBody,
     ReleaseBody,
     SeveralReleaseBody,
     SharedPlanBody,

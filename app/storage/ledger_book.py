@@ -98,12 +98,6 @@ async def _check_unsigned(connection: AsyncConnection) -> None:
         raise untrusted(TrustFault(str(found.reason), f"line {found.first_bad} does not verify", found.count))
 
 
-async def outstanding(connection: AsyncConnection, account_id: str, release_id: str) -> Amounts | None:
-    """What is reserved for a release and neither committed nor voided; None if nothing is."""
-    line = await reservation(connection, account_id, release_id)
-    return None if line is None else line.amounts
-
-
 async def reservation(connection: AsyncConnection, account_id: str, release_id: str) -> Entry | None:
     """The line that reserved for a release, unless it is settled."""
     found = [line for line in await reservations(connection, release_id) if line.account == account_id]

@@ -103,8 +103,10 @@ def make_release(url: str, token: str, analyst: str) -> dict[str, str]:
         assert answer.ok, answer.text
         return answer.json()
 
+    population = call("POST", "/populations", json={"name": "people", "budget": {"epsilon": 10.0, "delta": 1e-6}})["id"]
     body = {
         "name": "fuzzed",
+        "population": population,
         "columns": COLUMNS,
         "budget": {"epsilon": 10.0, "delta": 1e-6},
         "source": {"kind": "upload", "retain": True},
@@ -118,7 +120,7 @@ def make_release(url: str, token: str, analyst: str) -> dict[str, str]:
     while call("GET", f"/releases/{release}")["status"] == "pending":
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return {"dataset_id": dataset, "release_id": release}
+    return {"dataset_id": dataset, "release_id": release, "population_id": population}
 
 
 @pytest.fixture(scope="module")

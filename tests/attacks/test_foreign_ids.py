@@ -9,12 +9,16 @@ from tests.services.world import QUESTION, World, new_world, over_http, release_
 pytestmark = pytest.mark.engine_in_turn
 
 UNKNOWN = {"dataset": f"ds_{'a' * 16}", "release": f"rel_{'a' * 16}", "person": f"an_{'a' * 16}", "key": "a" * 16}
+UNKNOWN["population"] = f"pop_{'b' * 16}"
 CALLS = [
     ("steward", "GET", "/v1/datasets/{dataset}", None),
     ("steward", "POST", "/v1/datasets/{dataset}/releases", release_spec()),
     ("steward", "PUT", "/v1/datasets/{dataset}/analysts/{person}", {"epsilon": 1.0, "delta": 1e-6}),
     ("steward", "GET", "/v1/datasets/{dataset}/ledger", None),
     ("auditor", "GET", "/v1/datasets/{dataset}/ledger", None),
+    *((role, "POST", "/v1/datasets/{dataset}/rehearsals", {}) for role in ("steward", "analyst")),
+    *((role, "GET", "/v1/populations/{population}/ledger", None) for role in ("steward", "auditor")),
+    *(("steward", method, "/v1/populations/{population}", None) for method in ("GET", "DELETE")),
     ("steward", "GET", "/v1/analysts/{person}/keys", None),
     ("steward", "POST", "/v1/analysts/{person}/keys", {"label": "x"}),
     ("steward", "DELETE", "/v1/keys/{key}", None),
@@ -43,6 +47,7 @@ async def test_foreign_ids_answer_like_unknown_ones(world: World):
     release = await other.published(dataset)
     theirs = await other.buyer(dataset, release, 5)
     foreign = {"dataset": dataset, "release": release, "person": theirs.id, "key": theirs.who.key_id}
+    foreign["population"] = await other.population()
     askers = {role: await world.person(role) for role in ("analyst", "dashboard", "auditor")} | {"steward": world.boss}
     async with over_http(world.runtime) as client:
         for role, method, path, body in CALLS:

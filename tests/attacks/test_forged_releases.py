@@ -8,8 +8,11 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.ledger.entry import Entry
+from app.services.ledger.settle_release import settle_release
 from app.services.releases import end_release, run_release
 from app.services.releases.run_release import run_next_release
+from app.storage import ledger_book
 from app.storage.tables import datasets, releases
 from tests.attacks.tampering import tampered
 from tests.conftest import POSTGRES_DEEP
@@ -94,10 +97,14 @@ async def test_a_reservation_settled_while_drawing_is_not_published(
     dataset = await world.dataset()
     requested = await world.request(dataset, samples=5)
 
-    async def gone(*_: object) -> None:
-        return None
+    async def gone(*_: object) -> list[Entry]:
+        return []
 
-    monkeypatch.setattr(end_release.ledger_book, "outstanding", gone)
+    async def settled(*_: Any, **__: Any) -> bool:
+        monkeypatch.setattr(ledger_book, "reservations", gone)
+        return await settle_release(*_, **__)
+
+    monkeypatch.setattr(end_release, "settle_release", settled)
     with pytest.raises(end_release.IntegrityFailure):
         await run_next_release(world.runtime)
     assert await world.samples(requested.id) is None

@@ -60,7 +60,7 @@ class Cast:
     def __init__(self, dataset: str, release: str, **people: Person) -> None:
         self.people = people
         self.ids = {"dataset_id": dataset, "release_id": release, "analyst_id": people["analyst"].id}
-        self.ids["key_id"] = people["analyst"].who.key_id
+        self.ids |= {"key_id": people["analyst"].who.key_id, "population_id": "pop_any"}
 
 
 def recipes(dataset_id: str) -> Recipes:
@@ -100,6 +100,12 @@ def recipes(dataset_id: str) -> Recipes:
         ("PUT", "/v1/datasets/{dataset_id}/data"): [{"content": b"cured,days\n1,1\n", "headers": {"Content-Type": "text/csv"}}],
         ("PATCH", "/v1/datasets/{dataset_id}"): [{"json": {"description": "mine"}}, {"json": {"archived": True}}],
         ("DELETE", "/v1/datasets/{dataset_id}"): nothing,
+        ("POST", "/v1/datasets/{dataset_id}/rehearsals"): [{"json": {"n": 0}}, {"json": {"n": 10**9}}],  # ids are random
+        ("POST", "/v1/populations"): [{"json": {"name": "us", "budget": {"epsilon": 1.0, "delta": 1e-6}}}],
+        ("GET", "/v1/populations"): nothing,
+        ("GET", "/v1/populations/{population_id}"): nothing,
+        ("DELETE", "/v1/populations/{population_id}"): nothing,
+        ("GET", "/v1/populations/{population_id}/ledger"): nothing,
         ("POST", "/v1/schemas/draft"): [{"content": b"cured,days\n"}],
         ("POST", "/v1/releases/{release_id}/cancel"): nothing,
         ("POST", "/v1/datasets/{dataset_id}/releases"): [{"json": spec}],

@@ -12,7 +12,7 @@ from app.ledger.posting import access_posting, commit_posting, reserve_posting, 
 from app.services.ledger.verify_lines import verify_all
 from app.storage.accounts import get_account, lock_accounts
 from app.storage.engine import Database
-from app.storage.ledger_book import outstanding, page_entries, post
+from app.storage.ledger_book import page_entries, post, reservation
 from tests.conftest import Backend
 from tests.storage.populated import ONE, WHO, add_account, add_principal, fitting, populate
 
@@ -92,9 +92,11 @@ async def test_a_reservation_settles_once_whatever_a_service_tries(database: Dat
     await reserve(database, "rel_1", ONE)
     async with database.write() as connection:
         account = (await lock_accounts(connection, ["ds_a"]))["ds_a"]
-        assert await outstanding(connection, "ds_a", "rel_1") == ONE
+        held = await reservation(connection, "ds_a", "rel_1")
+        assert held is not None
+        assert held.amounts == ONE
         await post(connection, void_posting(account, "rel_1", ONE, **WHO))
-        assert await outstanding(connection, "ds_a", "rel_1") is None
+        assert await reservation(connection, "ds_a", "rel_1") is None
     await reserve(database, "rel_2", ONE)
     for settle in (
         lambda account: void_posting(account, "rel_1", ONE, **WHO),
