@@ -197,7 +197,12 @@ async def test_a_filter_chooses_strata_by_its_public_part_and_measures_the_priva
     assert (both.where, both.groups) == ("old and arm == 'placebo'", [{"group": {}, "n": None}])
     private = await world.request(dataset, model=MODEL, where="days < 50", by=["old"], mechanism=noise)
     assert [each["n"] for each in private.groups or []] == [None, None]
+    network = {"family": "network", "nodes": {"cured": {"parents": ["old"]}, "old": {}}}
+    tables = await world.request(dataset, model=network, where="days < 50 and arm == 'drug'", mechanism=noise)
+    assert (tables.where, tables.groups) == ("days < 50 and arm == 'drug'", [{"group": {}, "n": None}])
     await world.work()
+    of_tables = {"kind": "group", "group": {}, "estimand": {"kind": "probability", "event": {"cured": "true"}}}
+    assert (await asked(world, tables.id, of_tables))["response"] == pytest.approx(0.75, abs=0.12)
     assert (await asked(world, public.id, {"kind": "parameter", "name": "theta"}))["response"] > 0.6
     assert (await asked(world, both.id, {"kind": "parameter", "name": "theta"}, view="calibrated"))["response"] < 0.45
     name = {"kind": "parameter", "name": "theta[old=true]"}
@@ -209,7 +214,7 @@ async def test_a_filter_chooses_strata_by_its_public_part_and_measures_the_priva
     assert "days < 50" in told
     assert "private" in told
     recoster, _ = await recost_ledger(world.runtime)
-    assert recoster.counts["exact"] == 3
+    assert recoster.counts["exact"] == 4
     for where in ("cured", "days >", "cured and arm == 'drug'"):
         with pytest.raises((InvalidModel, InvalidExpression)):
             await world.request(dataset, model=MODEL, where=where)
@@ -225,8 +230,9 @@ async def test_sizes_of_private_groups_and_filters_show_nowhere(world: World):
         dataset = await world.dataset(name, columns=COLUMNS, data=data, budget=BUDGET)
         noise = {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}
         public = []
-        for asked_for in ({"by": ["old"]}, {"where": "old"}, {"by": ["arm", "old"]}):
-            release = await world.published(dataset, model=MODEL, mechanism=noise, **asked_for)
+        tables = {"family": "network", "nodes": {"cured": {}}}
+        for asked_for in ({"by": ["old"]}, {"where": "old"}, {"by": ["arm", "old"]}, {"where": "old", "model": tables}):
+            release = await world.published(dataset, **{"model": MODEL, "mechanism": noise} | asked_for)
             stored = await world.release(release)
             view = await read_release(world.runtime, principal=world.steward, release_id=release)
             card = await read_card(world.runtime, principal=world.steward, release_id=release)

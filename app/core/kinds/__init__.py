@@ -20,7 +20,8 @@ from app.core.kinds.groups import (
 )
 from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
-from app.core.kinds.networks import NETWORKS
+from app.core.kinds.networks import CONDITIONED, NETWORKS
+from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.one_parameter.private.kind import private_kind
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
@@ -34,11 +35,12 @@ from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
 PRIVATE_GROUPS = private_kind(askable_of(ONE_PARAMETER, KINDS))
-"""One column in private groups; those of a network are a network again."""
+"""One column in private groups; those of a network are a network again, with nodes more or of some rows (`CONDITIONED`)."""
 BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
 BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
+BY_STRATA[CONDITIONED.name] = stratified_kind(CONDITIONED, askable_of(NETWORKS, KINDS))
 """Every kind again, by public strata."""
-_EVERY = (*KINDS, PRIVATE_GROUPS, *BY_STRATA.values())
+_EVERY = (*KINDS, PRIVATE_GROUPS, CONDITIONED, *BY_STRATA.values())
 _ASKABLE: dict[str | None, Askable] = {
     None: askable_of(None, _EVERY),
     **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
@@ -110,6 +112,8 @@ def kind_of(model: ReleaseModel) -> Kind:
         return BY_STRATA[kind_of(model.inner).name]
     if isinstance(model, MeasuredGroups):
         return PRIVATE_GROUPS
+    if isinstance(model, NetworkModel) and model.within is not None:
+        return CONDITIONED
     return kind_with(model.family)
 
 
