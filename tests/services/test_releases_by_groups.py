@@ -32,6 +32,8 @@ COLUMNS: dict[str, Any] = {
 BUDGET = {"epsilon": 20.0, "delta": 1e-6, "slack_delta": 1e-7}
 BY_ARM: dict[str, Any] = {"model": MODEL, "by": ["arm"]}
 DRUG, PLACEBO = 240, 160
+LINE = {"family": "linear_regression", "target": "days", "features": ["cured"], "noise_sd": 20.0, "radius": 5.0}
+MOMENTS: dict[str, Any] = {"kind": "perturbed_statistics", "samples": 50, "epsilon": 4.0, "delta": 1e-7}
 
 
 def trial(drug: int = DRUG, placebo: int = PLACEBO) -> bytes:
@@ -151,11 +153,38 @@ async def test_what_cannot_be_grouped_says_why(world: World):
     for by, why in ((["days"], "'days'"), (["nobody"], "'nobody'"), (["arm", "arm"], "once"), (["cured"], "cured")):
         with pytest.raises(InvalidModel, match=why):
             await world.request(dataset, model=MODEL, by=by)
-    linear = {"family": "linear_regression", "target": "days", "features": ["cured"], "noise_sd": 5.0, "radius": 50.0}
-    mechanism = {"kind": "perturbed_statistics", "samples": 5, "epsilon": 1.0, "delta": 1e-7}
-    for by, why in ((["arm"], "nobody"), (["old"], "not declared public")):
+    matrix = {"family": "normal_precision_matrix", "columns": ["days", "cured"]}
+    for model, by, why in ((LINE, ["arm"], "nobody"), (matrix, ["old"], "not declared public")):
         with pytest.raises(InvalidModel, match=why):
-            await world.request(dataset, model=linear, mechanism=mechanism, by=by)
+            await world.request(dataset, model=model, mechanism=MOMENTS, by=by)
+
+
+@POSTGRES_DEEP
+async def test_a_regression_by_private_groups_answers_about_each_and_shows_no_sizes(world: World):
+    dataset = await trial_dataset(world)
+    by = await world.request(dataset, model=LINE, by=["old"], mechanism=MOMENTS)
+    assert [(each["group"], each["n"]) for each in by.groups or []] == [
+        ({"old": "false"}, None),
+        ({"old": "true"}, None),
+    ]
+    where = await world.request(dataset, model=LINE, where="old and arm == 'drug'", mechanism=MOMENTS)
+    assert where.groups == [{"group": {}, "n": None}]
+    plan = await plan_release(
+        world.runtime, spec={"model": LINE, "by": ["old"], "mechanism": MOMENTS, "columns": COLUMNS, "n": 400}
+    )
+    assert plan["cost"]["epsilon"] == by.cost.epsilon <= MOMENTS["epsilon"]
+    await world.work()
+    ahead = {"kind": "prediction", "features": {"cured": True}}
+    for view in ("samples", "calibrated"):
+        inside = {"kind": "group", "group": {"old": "true"}, "estimand": ahead}
+        assert 5 < (await asked(world, by.id, inside, view=view))["response"] < 45  # 25 days
+    apart = {"kind": "expression", "expression": "`cured[old=true]` - `cured[old=false]`"}
+    assert -90 < (await asked(world, by.id, apart))["response"] < -10  # all who are old and cured had the drug
+    assert (await asked(world, where.id, {"kind": "group", "group": {}, "estimand": ahead}))["response"] < 45
+    card = await read_card(world.runtime, principal=world.steward, release_id=by.id)
+    assert "are private" in next(line["text"] for line in card["lines"] if line["name"] == "groups")
+    recoster, _ = await recost_ledger(world.runtime)
+    assert recoster.counts["exact"] == 2
 
 
 def test_more_groups_than_are_answered_are_refused_before_they_are_listed():

@@ -27,6 +27,8 @@ from app.core.kinds.one_parameter.private.kind import private_kind
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, drawn_once, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
+from app.core.kinds.regression.private.kind import private_regression_kind
+from app.core.kinds.regression.private.model import MeasuredRegressions
 from app.core.parameters import Parameter
 from app.core.schema import Column
 from app.core.specs import Spec, read_one_of, read_spec
@@ -36,11 +38,13 @@ KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
 PRIVATE_GROUPS = private_kind(askable_of(ONE_PARAMETER, KINDS))
 """One column in private groups; those of a network are a network again, with nodes more or of some rows (`CONDITIONED`)."""
+PRIVATE_REGRESSIONS = private_regression_kind(REGRESSION, askable_of(REGRESSION, KINDS))
 BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
 BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
+BY_STRATA[PRIVATE_REGRESSIONS.name] = stratified_kind(PRIVATE_REGRESSIONS, askable_of(REGRESSION, KINDS))
 BY_STRATA[CONDITIONED.name] = stratified_kind(CONDITIONED, askable_of(NETWORKS, KINDS))
 """Every kind again, by public strata."""
-_EVERY = (*KINDS, PRIVATE_GROUPS, CONDITIONED, *BY_STRATA.values())
+_EVERY = (*KINDS, PRIVATE_GROUPS, PRIVATE_REGRESSIONS, CONDITIONED, *BY_STRATA.values())
 _ASKABLE: dict[str | None, Askable] = {
     None: askable_of(None, _EVERY),
     **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
@@ -112,6 +116,8 @@ def kind_of(model: ReleaseModel) -> Kind:
         return BY_STRATA[kind_of(model.inner).name]
     if isinstance(model, MeasuredGroups):
         return PRIVATE_GROUPS
+    if isinstance(model, MeasuredRegressions):
+        return PRIVATE_REGRESSIONS
     if isinstance(model, NetworkModel) and model.within is not None:
         return CONDITIONED
     return kind_with(model.family)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from app.core.kinds import kind_of, parse_mechanism, parse_model
+from app.core.kinds.accuracy_goal import AccuracyQuestion
 from app.core.kinds.groups.model import StratifiedModel
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
@@ -16,10 +17,12 @@ from app.core.kinds.networks.beliefs.record_chain import RecordChain
 from app.core.kinds.networks.mechanisms import NetworkGaussian, NetworkLaplace
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import count_records
+from app.core.kinds.plan_figures import Choice, PlanQuestion
 from app.core.privacy import ORDERS
+from app.core.privacy.targets import Target
 from app.core.schema import parse_columns
 from app.core.statistics.groups import ExactGroups, GroupedRequest
-from app.errors import InvalidMechanism, InvalidModel
+from app.errors import InvalidInput, InvalidMechanism, InvalidModel
 from tests.core.networks.enumerated_tables import cells_of, enumerated
 from tests.core.networks.noise_oracle import exact_noise_cost
 from tests.deep import deep
@@ -168,3 +171,18 @@ def test_noise_of_a_condition_is_that_of_the_network():
     for mechanism in (NetworkGaussian(5, 1.0, 1e-6), NetworkLaplace(5, 1.0)):
         assert mechanism.cost(model, 9, 2) == mechanism.cost(plain, 9, 2)
         assert mechanism.cost(model, 9, 2) == mechanism.cost(model, 10_000, 2)
+
+
+def test_plans_of_a_condition_choose_noise_and_say_what_they_take_for_granted():
+    model = conditioned(ARROW)
+    planner = kind_of(model).planner
+    chosen = planner.choose(Choice(model, 300, 1, Target(1.0, 1e-6), 50, 1_000))
+    assert chosen.kind in NOISE
+    assert Target(1.0, 1e-6).fits(chosen.cost(model, 300, 1))
+    read = kind_of(model).parse_mechanism
+    question = PlanQuestion(model, NOISE["gaussian"], read, 300, 1, 1e-6, None, None, 10.0, 1_000)
+    found = planner.figures(question)
+    assert "as if all rows met the condition" in found.accuracy["method"]
+    assert {other["mechanism"]["kind"] for other in found.alternatives} <= {"laplace"}
+    with pytest.raises(InvalidInput, match="private condition"):
+        planner.accuracy(AccuracyQuestion(model, 300, 1, 1e-6, None, 1_000))
