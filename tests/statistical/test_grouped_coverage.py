@@ -93,6 +93,7 @@ def held_by_networks(
     return np.array([each.parameters[0] for each in found])
 
 
+@pytest.mark.slow
 def test_intervals_of_networks_of_few_and_many_rows_that_meet_a_private_condition_hold():
     """Four datasets, 18 parameters that depend on each other: one sd about 5 %, so 0.7 is four of them; the seed is fixed."""
     assert held_by_networks("gaussian", 1.0, 4, SIZES).mean() >= 0.7
@@ -144,6 +145,7 @@ def held_by_regressions(
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_intervals_of_regressions_in_small_and_large_private_groups_hold():
     """Twelve means, twelve of mean and sd, two lines: one sd is about 5 %, so 0.72 is more than three away; seeds are fixed."""
     asked = [

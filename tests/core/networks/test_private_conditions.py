@@ -90,6 +90,7 @@ def test_no_person_moves_what_is_measured_by_more_than_is_charged(described: dic
     assert (charges <= exact * 1.02 + 2e-9).all()
 
 
+@pytest.mark.slow
 def test_only_the_rows_inside_are_counted_and_their_number_is_asked_of_nobody():
     model = conditioned(ARROW)
     assert isinstance(model.statistic, GroupedRequest)
@@ -138,6 +139,7 @@ def test_what_a_private_condition_cannot_have_is_refused():
         conditioned(NAIVE, by=["ward"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gaussian", "records", "empty"),
     [(True, False, True), deep(True, True, True), deep(False, False, False), deep(False, True, False)],
@@ -173,6 +175,7 @@ def test_noise_of_a_condition_is_that_of_the_network():
         assert mechanism.cost(model, 9, 2) == mechanism.cost(model, 10_000, 2)
 
 
+@pytest.mark.slow
 def test_plans_of_a_condition_choose_noise_and_say_what_they_take_for_granted():
     model = conditioned(ARROW)
     planner = kind_of(model).planner

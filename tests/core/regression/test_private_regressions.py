@@ -182,20 +182,20 @@ def test_products_that_do_not_tell_how_many_rows_there_are_have_no_calibrated_vi
     assert mechanism.draw(model, 50, 1, statistic, np.random.default_rng(1).bytes).shape == (3, len(model.parameters))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("described", "sign"),
     [(MEAN, -1), (MEAN, 1), (NORMAL, -1), deep(NORMAL, 1), deep(KNOWN, -1), deep(KNOWN, 1), (LINE, -1), deep(LINE, 1)],
 )
-def test_noise_beyond_what_is_possible_is_answered_the_same_every_time(described: dict[str, Any], sign: int):
+def test_noise_beyond_what_is_possible_is_answered_inside_public_ranges(described: dict[str, Any], sign: int):
     model = private(described, WHERE)
     mechanism = parse_mechanism(NOISE, model)
     assert isinstance(mechanism, GroupPerturbedStatistics)
     own = group_perturbation(model, 50, 1)
     measured = sign * np.rint(5 * mechanism.scale(own, 1) * own.ratios).astype(np.int64)
-    points = [own.believed(measured, mechanism.scale(own, 1), 8, SeededStream(b"x")) for _ in range(2)]
-    assert (points[0] == points[1]).all()
+    points = own.believed(measured, mechanism.scale(own, 1), 8, SeededStream(b"x"))
     lower, upper = (np.array([getattr(p, end) for p in own.believed_parameters]) for end in ("lower", "upper"))
-    assert ((points[0] >= lower) & (points[0] <= upper)).all()
+    assert ((points >= lower) & (points <= upper)).all()
 
 
 def test_a_group_has_its_own_beliefs_from_its_own_numbers():
@@ -204,7 +204,8 @@ def test_a_group_has_its_own_beliefs_from_its_own_numbers():
     request = model.inner.statistic
     parts = [moments_of(request, {"paid": [yes] * 400, "union": [0] * 400}) for yes in (0, 1)]
     measured = mechanism.measure(model, 800, 1, ExactGroups((*parts, request.of_no_rows())))
-    belief = mechanism.belief(model, 800, 1, Evidence(np.zeros((1, 1)), measured, b"own"))
+    belief, again = (mechanism.belief(model, 800, 1, Evidence(np.zeros((1, 1)), measured, b"own")) for _ in range(2))
+    assert (belief.points == again.points).all()
     paid = belief.points[:, [0, 2, 4]]
     assert paid[:, 0].mean() < 0.2 < 0.8 < paid[:, 1].mean()
     assert paid[:, 2].std() > 3 * paid[:, :2].std(axis=0).max()
