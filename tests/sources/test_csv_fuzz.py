@@ -152,7 +152,7 @@ def test_engine_and_reference_refuse_the_same_cells(
     assert (found.total, found.rows) == (total, len(lines))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.one_of(any_lines, st.text(alphabet='a",é;', max_size=12)), min_size=1, max_size=12))
 def test_quotes_taken_off_a_block_leave_the_cells_of_every_line(lines: list[str]) -> None:
     """A line at a time by the plain reader; one that is no CSV is marked, and spoils no other."""

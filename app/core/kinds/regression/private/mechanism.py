@@ -34,7 +34,7 @@ GROUP_S = {"linear_regression": 0.01, "mvn_mean": 0.01, "normal": 0.1}
 """Of drawing one group's samples, on the machine of reference."""
 MEASURED = {
     "linear_regression": "points are of finite chains with a law of the features that nobody declared, and 90 % intervals held "
-    "86 to 92 % in simulations of groups of any size of 1,200 people (20 to 60 datasets a setting)",
+    "86 to 92 % in simulations of groups of any size of 1,200 people (30 or 60 datasets a setting)",
     "normal": "sums are taken for normal, of however few rows, and 90 % intervals held 87 to 93 % in such simulations (60 "
     "datasets a setting)",
 }
