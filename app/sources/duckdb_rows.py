@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.errors import (
@@ -71,10 +71,12 @@ def validate(
     then: Then | None = None,
     other_columns: OtherColumns = "ignore",
     separator: str | None = None,
+    unquoted: bool = False,
 ) -> UploadReport:
     """Check every cell of a file against the public schema. Blocking; call it in a thread.
 
     What comes `then`, of rows that were found good, may use the same engine: starting another takes longer than a small file.
+    `unquoted` is CSV that was written anew without its quotes (`files/unquoted_cells.py`).
 
     Raises InvalidRows with the first problems in line order and all of them by column (never a value),
     UnsupportedFormat if the file cannot be read at all, PayloadTooLarge past a limit,
@@ -82,7 +84,7 @@ def validate(
     """
     limits = limits or Limits()
     try:
-        report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns, separator)
+        report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns, separator, unquoted)
     except (EngineError, UnicodeError, OSError) as error:
         refusal = _in_our_words(error, file_format, limits)
     else:
@@ -102,10 +104,12 @@ def _report(
     then: Then | None,
     other_columns: OtherColumns,
     separator: str | None,
+    unquoted: bool,
 ) -> UploadReport:
-    lines = _lines(path, file_format, limits)
+    lines = _lines(path, file_format, limits, unquoted=unquoted)
     with open_engine(path, uploads, limits, writes=None if then is None else then.writes) as connection:
-        scan = open_scan(connection, path, file_format, columns, unit, other_columns=other_columns, separator=separator)
+        form: dict[str, Any] = {"other_columns": other_columns, "separator": separator, "unquoted": unquoted}
+        scan = open_scan(connection, path, file_format, columns, unit, **form)
         rows = _check_rows(connection, scan, limits)
         if lines is not None and rows != lines - 1:
             raise UnsupportedFormat("body", "CSV with one record a line")
@@ -120,10 +124,10 @@ def _report(
     return UploadReport(rows, people, clipped, scan.others, missing, outside, strata)
 
 
-def _lines(path: Path, file_format: Format, limits: Limits) -> int | None:
+def _lines(path: Path, file_format: Format, limits: Limits, *, unquoted: bool) -> int | None:
     if file_format != "csv":
         return None
-    lines = count_lines(path)
+    lines = count_lines(path, unquoted=unquoted)
     if lines - 1 > limits.rows_max:
         raise PayloadTooLarge("body", f"at most {limits.rows_max} rows")
     return lines

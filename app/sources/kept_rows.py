@@ -43,6 +43,7 @@ def check_and_keep(
     limits: Limits | None = None,
     other_columns: OtherColumns = "ignore",
     separator: str | None = None,
+    unquoted: bool = False,
 ) -> UploadReport:
     """`validate` the file, and write what counts of it into `kept`. Blocking.
 
@@ -62,6 +63,7 @@ def check_and_keep(
             then=cut,
             other_columns=other_columns,
             separator=separator,
+            unquoted=unquoted,
         )
         with disk_full_as_unavailable():
             seal(cut.writes, kept.write, key, salt)

@@ -53,14 +53,18 @@ def open_scan(
     forgiving: bool = False,
     other_columns: OtherColumns = "ignore",
     separator: str | None = None,
+    unquoted: bool = False,
 ) -> Scan:
     """Check the header or stored schema against the declared one. Raises InvalidRows about line 1.
 
-    The `separator` of CSV, if not given, is the one that cuts the header, and no other line, into most declared names.
+    The `separator` of CSV, if not given, is the one that cuts the header, and no other line, into most declared names. Where
+    quotes were taken off (`unquoted`), it is the one of the file that was sent.
     """
     if file_format == "csv":
         separator = separator or separator_of(header_of(path), stored_names(columns, unit))
-        return _scan_csv(connection, path, columns, unit, other_columns, separator, forgiving=forgiving)
+        return _scan_csv(
+            connection, path, columns, unit, other_columns, separator, forgiving=forgiving, unquoted=unquoted
+        )
     return _scan_parquet(connection, path, columns, unit, other_columns)
 
 
@@ -73,8 +77,9 @@ def _scan_csv(
     separator: str,
     *,
     forgiving: bool,
+    unquoted: bool,
 ) -> Scan:
-    cut = cells_of(separator)
+    cut = cells_of(separator, unquoted=unquoted)
     header = f"SELECT {cut} FROM {lines_of(path, header=True)}"  # noqa: S608 - path quoted
     row = connection.execute(header).fetchone()
     if row is None or row[0] is None:

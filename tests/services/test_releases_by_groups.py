@@ -32,6 +32,8 @@ COLUMNS: dict[str, Any] = {
 BUDGET = {"epsilon": 20.0, "delta": 1e-6, "slack_delta": 1e-7}
 BY_ARM: dict[str, Any] = {"model": MODEL, "by": ["arm"]}
 DRUG, PLACEBO = 240, 160
+LINE = {"family": "linear_regression", "target": "days", "features": ["cured"], "noise_sd": 20.0, "radius": 5.0}
+MOMENTS: dict[str, Any] = {"kind": "perturbed_statistics", "samples": 50, "epsilon": 4.0, "delta": 1e-7}
 
 
 def trial(drug: int = DRUG, placebo: int = PLACEBO) -> bytes:
@@ -151,11 +153,40 @@ async def test_what_cannot_be_grouped_says_why(world: World):
     for by, why in ((["days"], "'days'"), (["nobody"], "'nobody'"), (["arm", "arm"], "once"), (["cured"], "cured")):
         with pytest.raises(InvalidModel, match=why):
             await world.request(dataset, model=MODEL, by=by)
-    linear = {"family": "linear_regression", "target": "days", "features": ["cured"], "noise_sd": 5.0, "radius": 50.0}
-    mechanism = {"kind": "perturbed_statistics", "samples": 5, "epsilon": 1.0, "delta": 1e-7}
-    for by, why in ((["arm"], "nobody"), (["old"], "not declared public")):
+    matrix = {"family": "normal_precision_matrix", "columns": ["days", "cured"]}
+    for model, by, why in ((LINE, ["arm"], "nobody"), (matrix, ["old"], "not declared public")):
         with pytest.raises(InvalidModel, match=why):
-            await world.request(dataset, model=linear, mechanism=mechanism, by=by)
+            await world.request(dataset, model=model, mechanism=MOMENTS, by=by)
+
+
+@POSTGRES_DEEP
+async def test_a_regression_by_private_groups_answers_about_each_and_shows_no_sizes(world: World):
+    dataset = await trial_dataset(world)
+    by = await world.request(dataset, model=LINE, by=["old"], mechanism=MOMENTS)
+    assert [(each["group"], each["n"]) for each in by.groups or []] == [
+        ({"old": "false"}, None),
+        ({"old": "true"}, None),
+    ]
+    where = await world.request(dataset, model=LINE, where="old and arm == 'drug'", mechanism=MOMENTS)
+    assert where.groups == [{"group": {}, "n": None}]
+    plan = await plan_release(
+        world.runtime, spec={"model": LINE, "by": ["old"], "mechanism": MOMENTS, "columns": COLUMNS, "n": 400}
+    )
+    assert plan["cost"]["epsilon"] == by.cost.epsilon <= MOMENTS["epsilon"]
+    await world.work()
+    ahead = {"kind": "prediction", "features": {"cured": True}}
+    inside = {"kind": "group", "group": {"old": "true"}, "estimand": ahead}
+    assert 5 < (await asked(world, by.id, inside))["response"] < 45  # 25 days
+    apart = {"kind": "expression", "expression": "`cured[old=true]` - `cured[old=false]`"}
+    assert -90 < (await asked(world, by.id, apart))["response"] < -10  # all who are old and cured had the drug
+    alone = {"kind": "group", "group": {}, "estimand": ahead}
+    assert (await asked(world, where.id, alone, view="calibrated"))[
+        "response"
+    ] < 45  # a belief of two groups takes seconds
+    card = await read_card(world.runtime, principal=world.steward, release_id=by.id)
+    assert "are private" in next(line["text"] for line in card["lines"] if line["name"] == "groups")
+    recoster, _ = await recost_ledger(world.runtime)
+    assert recoster.counts["exact"] == 2
 
 
 def test_more_groups_than_are_answered_are_refused_before_they_are_listed():
@@ -197,7 +228,12 @@ async def test_a_filter_chooses_strata_by_its_public_part_and_measures_the_priva
     assert (both.where, both.groups) == ("old and arm == 'placebo'", [{"group": {}, "n": None}])
     private = await world.request(dataset, model=MODEL, where="days < 50", by=["old"], mechanism=noise)
     assert [each["n"] for each in private.groups or []] == [None, None]
+    network = {"family": "network", "nodes": {"cured": {"parents": ["old"]}, "old": {}}}
+    tables = await world.request(dataset, model=network, where="days < 50 and arm == 'drug'", mechanism=noise)
+    assert (tables.where, tables.groups) == ("days < 50 and arm == 'drug'", [{"group": {}, "n": None}])
     await world.work()
+    of_tables = {"kind": "group", "group": {}, "estimand": {"kind": "probability", "event": {"cured": "true"}}}
+    assert (await asked(world, tables.id, of_tables))["response"] == pytest.approx(0.75, abs=0.12)
     assert (await asked(world, public.id, {"kind": "parameter", "name": "theta"}))["response"] > 0.6
     assert (await asked(world, both.id, {"kind": "parameter", "name": "theta"}, view="calibrated"))["response"] < 0.45
     name = {"kind": "parameter", "name": "theta[old=true]"}
@@ -209,7 +245,7 @@ async def test_a_filter_chooses_strata_by_its_public_part_and_measures_the_priva
     assert "days < 50" in told
     assert "private" in told
     recoster, _ = await recost_ledger(world.runtime)
-    assert recoster.counts["exact"] == 3
+    assert recoster.counts["exact"] == 4
     for where in ("cured", "days >", "cured and arm == 'drug'"):
         with pytest.raises((InvalidModel, InvalidExpression)):
             await world.request(dataset, model=MODEL, where=where)
@@ -225,8 +261,9 @@ async def test_sizes_of_private_groups_and_filters_show_nowhere(world: World):
         dataset = await world.dataset(name, columns=COLUMNS, data=data, budget=BUDGET)
         noise = {"kind": "gaussian", "samples": 5, "epsilon": 1.0, "delta": 1e-7}
         public = []
-        for asked_for in ({"by": ["old"]}, {"where": "old"}, {"by": ["arm", "old"]}):
-            release = await world.published(dataset, model=MODEL, mechanism=noise, **asked_for)
+        tables = {"family": "network", "nodes": {"cured": {}}}
+        for asked_for in ({"by": ["old"]}, {"where": "old"}, {"by": ["arm", "old"]}, {"where": "old", "model": tables}):
+            release = await world.published(dataset, **{"model": MODEL, "mechanism": noise} | asked_for)
             stored = await world.release(release)
             view = await read_release(world.runtime, principal=world.steward, release_id=release)
             card = await read_card(world.runtime, principal=world.steward, release_id=release)

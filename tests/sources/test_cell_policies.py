@@ -62,7 +62,8 @@ def kept(path: Path, store: UploadStore, columns: dict[str, Column]) -> tuple[Up
     """The report, and the values that a release would read."""
     key, unit, salt = DataKey("0" * 64), PrivacyUnit(), bytes(SALT_BYTES)
     with store.begin("ds_1") as partial, prepared(path, UNDECLARED, stored_names(columns, unit), store) as ready:
-        report = check_and_keep(ready.path, ready.file_format, columns, unit, None, partial, key, salt, uploads=store)
+        how = {"uploads": store, "separator": ready.separator, "unquoted": ready.unquoted}
+        report = check_and_keep(ready.path, ready.file_format, columns, unit, None, partial, key, salt, **how)
         name = partial.finish()
     sealed = store.path(name)
     assert sealed is not None

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.core.schema import Column
 from app.errors import InvalidRows
+from app.sources.files.unquoted_cells import BROKEN, CUT, unquoted
 from app.sources.uploads import UploadStore
 from tests.sources.rows_under_test import Reader
 
@@ -149,3 +150,14 @@ def test_engine_and_reference_refuse_the_same_cells(
     total = sum(cells is not None and bare(cells[0]).lower() in YES for cells in ones)
     found = reader.sum(rows)
     assert (found.total, found.rows) == (total, len(lines))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(any_lines, st.text(alphabet='a",é;', max_size=12)), min_size=1, max_size=12))
+def test_quotes_taken_off_a_block_leave_the_cells_of_every_line(lines: list[str]) -> None:
+    """A line at a time by the plain reader; one that is no CSV is marked, and spoils no other."""
+    block = "".join(f"{line}\n" for line in lines).encode()
+    found = unquoted(block, b",").decode().split("\n")[:-1]
+    assert len(found) == len(lines)
+    for line, made in zip(lines, found, strict=True):
+        assert (None if BROKEN.decode() in made else made.split(CUT.decode())) == split(line)

@@ -70,16 +70,24 @@ class Sent:
             return work(ready, unit)
 
     def _validate(self, ready: Any, unit: PrivacyUnit) -> UploadReport:
-        separator = ready.separator
-        return validate(
-            ready.path, ready.file_format, self.columns, unit, None, uploads=self.store, separator=separator
-        )
+        form = {"separator": ready.separator, "unquoted": ready.unquoted}
+        return validate(ready.path, ready.file_format, self.columns, unit, None, uploads=self.store, **form)
 
     def _sum(self, ready: Any, unit: PrivacyUnit) -> ExactStatistic:
         form, uploads = ready.file_format, self.store
         with uploads.begin("ds_a", limited=False) as kept:
             check_and_keep(
-                ready.path, form, self.columns, unit, None, kept, KEY, SALT, uploads=uploads, separator=ready.separator
+                ready.path,
+                form,
+                self.columns,
+                unit,
+                None,
+                kept,
+                KEY,
+                SALT,
+                uploads=uploads,
+                separator=ready.separator,
+                unquoted=ready.unquoted,
             )
             name = kept.finish()
         context = SourceContext(self.columns, unit, uploads, name, data_key=lambda: KEY)
@@ -261,6 +269,16 @@ def test_arrow_columns_are_told_by_name(sent: Sent) -> None:
     assert sent.line(arrow(PLAIN.drop_columns(["days"]))) == (1, "days")
     empty = pa.table({"cured": pa.array([True, None]), "arm": ["drug"] * 2, "days": [1, 2], "visits": [1, 2]})
     assert sent.line(arrow(empty)) == sent.line(parquet(empty)) == (2, "cured")
+
+
+def test_quotes_are_taken_off_once_and_a_mark_of_ours_in_what_is_sent_is_refused(sent: Sent) -> None:
+    """A byte order mark before a quoted name, quotes around all cells; then our marks in a quoted file, by their line."""
+    text = "cured,arm,days,visits\ntrue,drug,1.5,0\nfalse,placebo,-1.0,40\ntrue,drug,365.0,-3"
+    quoted = "\n".join(",".join(f'"{cell}"' for cell in line.split(",")) for line in text.splitlines())
+    assert sent.read(("\ufeff" + quoted).encode()).total == sent.read(text.encode()).total
+    assert sent.read(quoted.encode().replace(b"\n", b"\r\n")).total == sent.read(text.encode()).total
+    for mark in ("\x1f", "\x02"):
+        assert sent.line((quoted + f'\n"1","drug{mark}","1","1"').encode()) == (len(text.splitlines()) + 1, "*")
 
 
 def test_what_is_said_of_a_file_is_checked_before_its_body() -> None:

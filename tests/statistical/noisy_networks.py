@@ -77,9 +77,16 @@ def held_by_many(
     unit_rows: int,
     datasets: int,
     source: np.random.Generator,
+    sizes: tuple[int, ...] | None = None,
 ) -> list[Held]:
-    """Of several datasets whose chains run side by side: a fifth of the time they take one by one, and half as many points."""
-    simulated = [_simulated(model, mechanism, people, unit_rows, source) for _ in range(datasets)]
+    """Of several datasets whose chains run side by side: a fifth of the time they take one by one, and half as many points.
+
+    `sizes` are how many rows there are, in turn; any number that there may be unless they are given.
+    """
+    simulated = [
+        _simulated(model, mechanism, people, unit_rows, source, None if sizes is None else sizes[each % len(sizes)])
+        for each in range(datasets)
+    ]
     releases = [tables for _, _, tables in simulated]
     first = releases[0]
     pace = count_pace(model.network, first.rows, first.scale, first.moved, POINTS)
@@ -111,11 +118,16 @@ def held_by_draws(
 
 
 def _simulated(
-    model: NetworkModel, mechanism: Noisy, people: int, unit_rows: int, source: np.random.Generator
+    model: NetworkModel,
+    mechanism: Noisy,
+    people: int,
+    unit_rows: int,
+    source: np.random.Generator,
+    size: int | None,
 ) -> tuple[Array, int, NoisyTables]:
     """(truth, number of rows, what is measured of them)."""
-    truth = prior_draw(model, source)
-    rows = int(source.integers(people, people * unit_rows + 1))
+    truth, least = prior_draw(model, source), people if model.within is None else 0
+    rows = int(source.integers(least, people * unit_rows + 1)) if size is None else size
     counts = count_records(model.network, rows_of(model, truth, rows, source))
     measured = mechanism.simulated(model, people, unit_rows, counts, source)
     return truth, rows, mechanism.noisy_tables_of(model, people, unit_rows, measured)

@@ -44,8 +44,13 @@ class PrivateGroups:
         return {"by": [*self.columns]} | ({} if self.asked is None else {"where": self.asked})
 
 
-def missing_refused(groups: PrivateGroups, kind: str) -> InvalidModel:
-    """For kinds that cannot be of the rows that have a value."""
+def private_refused(groups: PrivateGroups, kind: str) -> InvalidModel:
+    """For models that cannot be by groups between which people may move."""
+    if groups.by:
+        names = ", ".join(map(repr, groups.columns))
+        return InvalidModel("by", f"public columns, for {kind} models; {names} is not declared public")
+    if groups.where is not None:
+        return InvalidModel("where", f"conditions on public columns, for {kind} models")
     names = ", ".join(map(repr, groups.present))
     wanted = f"columns whose missing cells count as a value or a level, for {kind} models"
     return InvalidModel("model", f"{wanted}; {names} is declared `missing: group`")

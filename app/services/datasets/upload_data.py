@@ -139,6 +139,7 @@ def _check_and_keep(
             uploads=runtime.uploads,
             other_columns=dataset.other_columns,
             separator=ready.separator,
+            unquoted=ready.unquoted,
         )
     sent.abort()
     return report
@@ -157,4 +158,5 @@ def _check(runtime: Runtime, dataset: Dataset, form: DeclaredForm, sent: Partial
             uploads=runtime.uploads,
             other_columns=dataset.other_columns,
             separator=ready.separator,
+            unquoted=ready.unquoted,
         )

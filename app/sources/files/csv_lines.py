@@ -18,22 +18,27 @@ from pathlib import Path
 
 from app.errors import InvalidRows, RowProblem
 from app.sources.engine import literal
+from app.sources.files.unquoted_cells import BROKEN, CUT
 
 ROW = "*"
 CHUNK_BYTES = 1 << 20
 LINE_BYTES_MAX = 1 << 20
 
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\r\n") + b"\x7f"
+_CONTROLS_SENT = _CONTROLS.translate(None, CUT + BROKEN)
 # Cannot occur in a checked file, so that a line is always one cell for the engine.
 _NEVER = "\x01"
 
 
-def cells_of(separator: str) -> str:
-    """SQL of the cells of `line`, NULL if the line is not CSV.
+def cells_of(separator: str, *, unquoted: bool = False) -> str:
+    """SQL of the cells of `line`, NULL if the line is not CSV; `unquoted` is as `unquoted_cells.py` writes it.
 
     A separator is put in front so that every cell starts with one; the matches must use up the whole line, which bare and
     unbalanced quotes prevent.
     """
+    if unquoted:
+        broken = f"line IS NULL OR contains(line, {literal(BROKEN.decode())})"
+        return f"CASE WHEN {broken} THEN NULL ELSE string_split(line, {literal(CUT.decode())}) END"
     mark, sign = literal(separator), re.escape(separator)
     cell = literal(f'{sign}("(?:[^"]|"")*"|[^"{sign}]*)')
     return f"""CASE
@@ -70,8 +75,8 @@ class _Seen:
     last: bytes = b""
 
 
-def count_lines(path: Path) -> int:
-    """Check the shape described above and count the lines, header included.
+def count_lines(path: Path, *, unquoted: bool = False) -> int:
+    """Check the shape described above and count the lines, header included; marks of our own may be in what we wrote.
 
     Raises InvalidRows naming the line of the first problem.
     """
@@ -79,7 +84,7 @@ def count_lines(path: Path) -> int:
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
-            _check_chunk(chunk, decoder, seen)
+            _check_chunk(chunk, decoder, seen, _CONTROLS_SENT if unquoted else _CONTROLS)
     if decoder.getstate()[0]:
         raise _problem(seen.lines + 1, "text in UTF-8")
     if seen.last == b"\r":
@@ -87,9 +92,9 @@ def count_lines(path: Path) -> int:
     return seen.lines + (seen.last not in (b"", b"\n"))
 
 
-def _check_chunk(chunk: bytes, decoder: codecs.IncrementalDecoder, seen: _Seen) -> None:
-    if len(chunk.translate(None, _CONTROLS)) != len(chunk):
-        at = next(i for i, code in enumerate(chunk) if code in _CONTROLS)
+def _check_chunk(chunk: bytes, decoder: codecs.IncrementalDecoder, seen: _Seen, controls: bytes) -> None:
+    if len(chunk.translate(None, controls)) != len(chunk):
+        at = next(i for i, code in enumerate(chunk) if code in controls)
         raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, at), "text without control characters")
     bad = _first_bad_byte(chunk, decoder)
     if bad is not None:

@@ -1,8 +1,8 @@
 """CSV as spreadsheets write it, made into one record a line: `csv_lines.py` says what the engine is then given.
 
-Written anew only where it has to be: another character set than UTF-8, lines that end in different ways, a line break
-inside quotes. Such a break becomes U+0085, a control character that no declared level, and no identifier of a person, may
-hold; whatever else a cell may say, a text with a line break in it is never one of them.
+Written anew where it has to be: another character set than UTF-8, lines that end in different ways, quotes, which are taken off
+(`unquoted_cells.py`), a line break inside quotes. Such a break becomes U+0085, a control character that no declared level, and no
+identifier of a person, may hold; whatever else a cell may say, a text with a line break in it is never one of them.
 
 A quote opens a cell only at the start of one, so `dr"ug` spoils its own line and no other. One that is never closed is named
 by the line where it opens.
@@ -11,6 +11,7 @@ by the line where it opens.
 import codecs
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from app.errors import InvalidRows, RowProblem
 from app.sources.files.csv_lines import CHUNK_BYTES, LINE_BYTES_MAX, ROW
+from app.sources.files.unquoted_cells import holds_marks, unquoted
 
 BREAK = "\u0085".encode()
 _QUOTE, _END = b'"', b"\n"
@@ -28,28 +30,54 @@ Joined = Callable[[int, int], None]
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the engine can have it as it is: all lines end alike and hold an even number of quotes."""
+    """Whether the engine can have it as it is: all lines end alike and hold no quotes."""
     ends: set[bool] = set()
     rest = b""
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
+            if _QUOTE in chunk:
+                return False
             block, rest = _whole_lines(rest + chunk)
             if len(rest) > LINE_BYTES_MAX:
                 return True  # which `count_lines` refuses
             paired = block.count(b"\r\n")
             ends |= {True} if paired else set()
             ends |= {False} if block.count(_END) > paired else set()
-            if len(ends) > 1 or _has_odd_line(block):
+            if len(ends) > 1:
                 return False
-    return not rest.count(_QUOTE) % 2
+    return True
 
 
-def write_records(path: Path, target: Path, charset: str, separator: str) -> bool:
-    """One record a line, UTF-8, `\\n`; whether any took several lines. Raises InvalidRows about a line of `path`."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`several`: some record took several lines. `unquoted`: cells are cut by `unquoted_cells.CUT`, and quotes taken off."""
+
+    several: bool
+    unquoted: bool
+
+
+def write_records(path: Path, target: Path, charset: str, separator: str) -> Written:
+    """One record a line, UTF-8, `\\n`. Raises InvalidRows about a line of `path`."""
+    several = _write(path, target, charset, separator, unquote=True)
+    if several is not None:
+        return Written(several, unquoted=True)
+    target.unlink()
+    return Written(bool(_write(path, target, charset, separator, unquote=False)), unquoted=False)
+
+
+def _write(path: Path, target: Path, charset: str, separator: str, *, unquote: bool) -> bool | None:
+    """Whether any took several lines; None where quotes cannot be taken off."""
     joined: list[int] = []
+    first = True
     with target.open("xb") as file:
         for block in _records(path, charset, separator, lambda _, extra: joined.append(extra) if not joined else None):
+            if unquote:
+                if holds_marks(block):
+                    return None
+                block = block.removeprefix(codecs.BOM_UTF8) if first else block
+                block = unquoted(block, separator.encode())
             file.write(block)
+            first = False
     return bool(joined)
 
 

@@ -25,11 +25,13 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """`separator` is that of CSV. `_before` is the file in which lines are counted, where records take several of them."""
+    """`separator` is that of CSV as it was sent; where cells are `unquoted`, they are no longer cut by it. `_before` is the file
+    in which lines are counted, where records take several of them."""
 
     path: Path
     file_format: Format
     separator: str = ","
+    unquoted: bool = False
     _before: tuple[Path, str] | None = None
 
     @contextmanager
@@ -74,8 +76,9 @@ def _prepare_csv(path: Path, charset: str, separator: str | None, declared: Coll
     if charset == "utf-8" and is_plain(path):
         return Prepared(path, "csv", separator)
     with disk_full_as_unavailable():
-        several = write_records(path, folder / "records", charset, separator)
-    return Prepared(folder / "records", "csv", separator, (path, charset) if several else None)
+        written = write_records(path, folder / "records", charset, separator)
+    before = (path, charset) if written.several else None
+    return Prepared(folder / "records", "csv", separator, written.unquoted, before)
 
 
 def marked_charset(path: Path) -> str | None:

@@ -153,11 +153,11 @@ def ranks(case: Case, people: int, epsilon: float, datasets: int, seed: int, poi
         truth, private, _ = case.simulate(people, rng)
         measured = seeded_noise(rng)(perturbation.values(private), scale * perturbation.ratios)
         drawn = perturbation.believed(measured, scale, points, SeededStream(b"%d %d" % (seed, dataset)))
-        found.append(_rank(case, truth, drawn))
+        found.append(rank_of(case, truth, drawn))
     return np.array(found)
 
 
-def _rank(case: Case, truth: Array, points: Array) -> NDArray[np.int64]:
+def rank_of(case: Case, truth: Array, points: Array) -> NDArray[np.int64]:
     values = case.with_derived(np.concatenate([truth[None, :], points]))
     return np.asarray((values[1:] < values[0]).sum(axis=0))
 

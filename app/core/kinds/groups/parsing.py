@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from app.core.kinds.groups.model import StratifiedModel
 from app.core.kinds.kind import Kind
-from app.core.kinds.private_groups import PrivateGroups, missing_refused
+from app.core.kinds.private_groups import PrivateGroups, private_refused
 from app.core.kinds.protocols import ReleaseModel
 from app.core.language.tree import TEXT_LENGTH_MAX
 from app.core.schema import NAME_LENGTH_MAX, Column, RowExpression, parse_filter
@@ -113,14 +113,9 @@ def split_columns(
 
 
 def _private(inner: ReleaseModel, kind: Kind, groups: PrivateGroups) -> ReleaseModel:
-    if kind.private is not None:
-        return kind.private(inner, groups)
-    if groups.by:
-        names = ", ".join(map(repr, groups.columns))
-        raise InvalidModel("by", f"public columns, for {kind.name} models; {names} is not declared public")
-    if groups.where is not None:
-        raise InvalidModel("where", f"conditions on public columns, for {kind.name} models")
-    raise missing_refused(groups, kind.name)
+    if kind.private is None:
+        raise private_refused(groups, kind.name)
+    return kind.private(inner, groups)
 
 
 def _stratified(

@@ -1,5 +1,7 @@
 """Discrete Bayesian networks: a table for every node, a count for every cell (PRIVACY §4)."""
 
+from dataclasses import replace
+
 from app.core.kinds.kind import Kind
 from app.core.kinds.networks import plan
 from app.core.kinds.networks.by_groups import network_by_groups
@@ -28,3 +30,13 @@ NETWORKS = Kind(
     nobody=NobodysTables(),
     private=network_by_groups,
 )
+
+CONDITIONED = replace(
+    NETWORKS,
+    name="network by a private condition",
+    mechanisms={name: NETWORK_MECHANISMS[name] for name in ("laplace", "gaussian")},
+    planner=plan.CONDITION_PLANNER,
+    groups=lambda model: [] if model.grouped_by else [((), None)],
+)
+"""Of the rows that meet it, whose number is private: noise costs the same whatever that is, draws would have to be charged for
+tables of no rows, and characters count on knowing how many there are."""

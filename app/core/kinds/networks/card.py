@@ -13,9 +13,9 @@ def papers_assumption(model: NetworkModel, unit_rows: int) -> str:
 
 
 def records(model: NetworkModel, unit_rows: int) -> int | None:
-    """Every combination of levels, in every number of rows; None if there are too many."""
-    one = math.prod(len(node.levels) for node in model.network.nodes)
-    values = sum(one**k for k in range(1, unit_rows + 1)) if one**unit_rows < RECORDS_MAX else RECORDS_MAX
+    """Every combination of levels, in every number of rows; None if there are too many. None of them may meet a condition."""
+    one, least = math.prod(len(node.levels) for node in model.network.nodes), 1 if model.within is None else 0
+    values = sum(one**k for k in range(least, unit_rows + 1)) if one**unit_rows < RECORDS_MAX else RECORDS_MAX
     return values if values < RECORDS_MAX else None
 
 

@@ -65,7 +65,8 @@ def rated(model: NetworkModel, mechanism: NetworkMechanism, people: int, unit_ro
 def network_alternatives(
     model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None = None
 ) -> list[NetworkAlternative]:
-    """Those that fit the target, least expected KL first. Raises InvalidMechanism if none does."""
+    """Those that fit the target, least expected KL first; of a private condition noise on counts alone, whose cost does not ask
+    how many rows there are. Raises InvalidMechanism if none does."""
     found: dict[NetworkMechanism, None] = {}
     refusal: InvalidMechanism | InvalidModel | None = None
     for fit in _fits(model, people, unit_rows, target, samples):
@@ -82,20 +83,20 @@ def network_alternatives(
 def _fits(
     model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None
 ) -> Iterator[Callable[[], NetworkMechanism]]:
-    for count in TRIED_SAMPLES if samples is None else (samples,):
-        yield partial(fitting_baps, model, people, unit_rows, target, count)
-    if samples is None:
-        yield partial(_most_samples, model, people, unit_rows, target)
-    free = FREE_SAMPLES if samples is None else samples
-    makers: list[Callable[[float], NetworkMechanism]] = [
-        lambda epsilon: NetworkLaplace(free, epsilon),
-        lambda epsilon: NetworkFourier(free, epsilon, 0.0),
-    ]
+    free, drawn = FREE_SAMPLES if samples is None else samples, model.within is None
+    if drawn:
+        for count in TRIED_SAMPLES if samples is None else (samples,):
+            yield partial(fitting_baps, model, people, unit_rows, target, count)
+        if samples is None:
+            yield partial(_most_samples, model, people, unit_rows, target)
+    makers: list[Callable[[float], NetworkMechanism]] = [lambda epsilon: NetworkLaplace(free, epsilon)]
+    if drawn:
+        makers.append(lambda epsilon: NetworkFourier(free, epsilon, 0.0))
     for make in makers:
         yield partial(largest_noise, make, model, people, unit_rows, target)
     if DELTA_MIN <= target.delta <= DELTA_MAX:
         yield partial(_fitting_gaussian, model, people, unit_rows, target, free)
-    if samples in (None, 1):
+    if drawn and samples in (None, 1):
         yield partial(_hottest_map, model, people, unit_rows, target)
         yield partial(
             largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target

@@ -9,8 +9,10 @@ from app.core.grids.bernoulli import TRIM_DEFAULT
 from app.core.kinds.networks.splits import Split, Splits, level_splits, path
 from app.core.kinds.networks.statistic import counts_request
 from app.core.kinds.networks.structure import Network, Node
+from app.core.kinds.private_groups import PrivateGroups
 from app.core.parameters import Parameter
 from app.core.statistics.counts import CountsRequest
+from app.core.statistics.groups import GroupedRequest
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class NetworkModel:
     """The class of a naive Bayes model."""
     grouped_by: tuple[str, ...] = ()
     """Columns of private groups, which are nodes of it (`by_groups.py`)."""
+    within: PrivateGroups | None = None
+    """A private condition: the network is of the rows that meet it, and how many those are is private too."""
     trim_open: bool = field(default=False, compare=False, kw_only=True)
     """Nobody declared it: a mechanism that it costs nothing may make it smaller before anything is stored."""
 
@@ -37,8 +41,9 @@ class NetworkModel:
         )
 
     @property
-    def statistic(self) -> CountsRequest:
-        return counts_request(self.network)
+    def statistic(self) -> CountsRequest | GroupedRequest:
+        counts = counts_request(self.network)
+        return counts if self.within is None else self.within.request(counts)
 
     def as_json(self) -> dict[str, Any]:
         if self.family == "naive_bayes":
@@ -47,8 +52,13 @@ class NetworkModel:
             body["priors"] = {node.name: {"concentration": list(node.concentration)} for node in self.network.nodes}
         else:
             body = {"family": self.family, "nodes": {node.name: _node_json(node) for node in self.network.nodes}}
-        by = {"groups": {"by": list(self.grouped_by)}} if self.grouped_by else {}
-        return body | {"trim": self.trim, "splits": self.splits} | by
+        return body | {"trim": self.trim, "splits": self.splits} | self._groups_json()
+
+    def _groups_json(self) -> dict[str, Any]:
+        asked = None if self.within is None else self.within.asked
+        if not self.grouped_by and asked is None:
+            return {}
+        return {"groups": {"by": list(self.grouped_by)} | ({} if asked is None else {"where": asked})}
 
     def node_splits(self, i: int) -> tuple[Split, ...]:
         return level_splits(len(self.network.nodes[i].levels), self.splits)

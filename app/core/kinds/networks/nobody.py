@@ -10,6 +10,7 @@ from app.core.kinds.belief import POINTS, Belief
 from app.core.kinds.networks.beliefs.posterior import calibrated_range
 from app.core.kinds.networks.mechanisms import NetworkBaps
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import counts_request
 
 Array = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ class NobodysTables:
     """No counts: what is left of every table is its prior."""
 
     def samples(self, model: NetworkModel, samples: int, random_bytes: Callable[[int], bytes]) -> Array:
-        return NetworkBaps(samples).draw(model, 1, 1, model.statistic.of_no_rows(), random_bytes)
+        return NetworkBaps(samples).draw(model, 1, 1, counts_request(model.network).of_no_rows(), random_bytes)
 
     def belief(self, model: NetworkModel, seed: bytes) -> Belief:
         parameters, network = calibrated_range(model), model.network

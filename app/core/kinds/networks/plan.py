@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from app.core.grids.bernoulli import TRIM_MIN
+from app.core.kinds.accuracy_goal import AccuracyQuestion, AccuracySearch
 from app.core.kinds.mechanism_fields import SCORES
-from app.core.kinds.networks.accuracy import NetworkAccuracy, expected_accuracy
+from app.core.kinds.networks.accuracy import expected_accuracy
 from app.core.kinds.networks.accuracy_search import accuracy_search
 from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives, rated
 from app.core.kinds.networks.mechanisms import (
@@ -34,13 +35,18 @@ from app.core.kinds.plan_figures import (
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.privacy.targets import Target, largest_samples
-from app.errors import InvalidMechanism
+from app.errors import InvalidInput, InvalidMechanism
 
 MEASURE = (
     "root mean squared error of a conditional probability; `kl` is the divergence of the joint distribution, in nats"
 )
 METHOD = "simulated from the prior with a fixed seed; no data"
+IF_ALL = f"{METHOD}; as if all rows met the condition: how many do is private"
 CONFIDENCE = 0.95
+_ABOUT_DRAWS = (
+    ". Posterior draws of a table that may be empty do not get cheaper with n; noise on its counts does not "
+    "get larger. A stronger prior, a wider trim, a lower temperature or fewer parents make draws cheaper"
+)
 SAMPLES_SHOWN = (1, 10, 100, 1_000)
 EPSILONS_SHOWN = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -58,7 +64,7 @@ def figures(question: PlanQuestion) -> Figures:
         model=own.model,
         mechanism=own.mechanism,
         cost=own.cost,
-        accuracy=_accuracy_json(own.accuracy),
+        accuracy=_accuracy_json(own),
         alternatives=[_alternative_json(other, question.delta) for other in rest],
         advice=_advice([own, *rest]) if rest or is_auto(question.mechanism) else None,
         curves=_curves(question, model, own),
@@ -134,9 +140,8 @@ def _advice(compared: list[NetworkAlternative]) -> str:
     others = ", ".join(f"{each.mechanism.kind} {each.accuracy.kl:.3g}" for each in rest)
     return (
         f"{best.mechanism.kind}: expected divergence from the truth {best.accuracy.kl:.3g} nats, against {others}, all at "
-        "the same cost. Posterior draws of a table that may be empty do not get cheaper with n; noise on its counts does not "
-        "get larger. A stronger prior, a wider trim, a lower temperature or fewer parents make draws cheaper"
-    )
+        "the same cost"
+    ) + ("" if best.model.within else _ABOUT_DRAWS)
 
 
 def _curves(question: PlanQuestion, model: NetworkModel, own: NetworkAlternative) -> dict[str, list[dict[str, Any]]]:
@@ -212,8 +217,9 @@ def _bound(name: str, value: float | None, text: str, confidence: float | None =
     return {"name": name, "value": value, "confidence": confidence, "text": text}
 
 
-def _accuracy_json(accuracy: NetworkAccuracy) -> dict[str, Any]:
-    return {"total_sd": accuracy.rmse, "kl": _positive(accuracy.kl), "measure": MEASURE, "method": METHOD}
+def _accuracy_json(of: NetworkAlternative) -> dict[str, Any]:
+    method = METHOD if of.model.within is None else IF_ALL
+    return {"total_sd": of.accuracy.rmse, "kl": _positive(of.accuracy.kl), "measure": MEASURE, "method": method}
 
 
 def _positive(value: float) -> float | None:
@@ -225,8 +231,13 @@ def _alternative_json(other: NetworkAlternative, delta: float) -> dict[str, Any]
         "model": settled_model(other.model, other.mechanism, other.people, other.unit_rows).as_json(),
         "mechanism": other.mechanism.as_json(),
         "epsilon": other.cost.total.epsilon(delta),
-        "accuracy": _accuracy_json(other.accuracy),
+        "accuracy": _accuracy_json(other),
     }
 
 
+def _unforeseen(question: AccuracyQuestion) -> AccuracySearch:
+    raise InvalidInput("target", "an (ε, δ): how wide answers are depends on how many rows meet a private condition")
+
+
 PLANNER = Planner(figures, choose, settled, settled_model, accuracy_search)
+CONDITION_PLANNER = replace(PLANNER, accuracy=_unforeseen)

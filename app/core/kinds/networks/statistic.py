@@ -5,11 +5,18 @@ from numpy.typing import NDArray
 
 from app.core.kinds.networks.structure import Network
 from app.core.statistics.counts import Counts, CountsRequest, ExactCounts, NodeCounts
+from app.core.statistics.groups import ExactGroups
 
 
 def counts_request(network: Network) -> CountsRequest:
     nodes = tuple(NodeCounts(node.name, node.parents, network.shape(i)) for i, node in enumerate(network.nodes))
     return CountsRequest(nodes, tuple((node.name, node.levels) for node in network.nodes))
+
+
+def counts_of(statistic: ExactCounts | ExactGroups) -> ExactCounts:
+    """Those of the rows that meet a private condition come as the one group there is."""
+    found: ExactCounts = statistic.parts[0] if isinstance(statistic, ExactGroups) else statistic
+    return found
 
 
 def clamped_counts(network: Network, counts: ExactCounts, rows_max: int) -> Counts:

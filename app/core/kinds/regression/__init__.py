@@ -13,6 +13,7 @@ from app.core.kinds.regression.mechanisms import REGRESSION_MECHANISMS, Regressi
 from app.core.kinds.regression.model import LinearRegressionModel, build_linear_regression
 from app.core.kinds.regression.normal_model import NormalModel, build_normal
 from app.core.kinds.regression.precision_model import NormalPrecisionMatrixModel, build_normal_precision_matrix
+from app.core.kinds.regression.private.model import measured_regressions
 
 REGRESSION_FAMILIES: dict[str, Family[RegressionModel]] = {
     "linear_regression": Family(LinearRegressionModel, build_linear_regression),
@@ -28,4 +29,5 @@ REGRESSION = Kind(
     planner=plan.PLANNER,
     estimands=REGRESSION_ESTIMANDS,
     card=CARD,
+    private=measured_regressions,
 )

@@ -9,10 +9,12 @@ ROWS_MAX = 2**29
 """Sums of products stay below 2⁶¹, with room for the noise."""
 
 
-def clamped_moments(request: MomentsRequest, moments: ExactMoments, people: int, unit_rows: int) -> ExactMoments:
+def clamped_moments(
+    request: MomentsRequest, moments: ExactMoments, people: int, unit_rows: int, *, any_rows: bool = False
+) -> ExactMoments:
     """Only sums the analysis covers reach a sampler, whatever a source returns.
 
-    Clamping each sum to what this many rows can reach moves no two datasets apart.
+    Clamping each sum to what this many rows can reach moves no two datasets apart. Of a private group there may be none.
     """
     d, most = request.dimension, rows_checked(people, unit_rows)
     shapes = (moments.products.shape, moments.cross.shape, moments.sums.shape)
@@ -24,7 +26,7 @@ def clamped_moments(request: MomentsRequest, moments: ExactMoments, people: int,
         np.clip(moments.cross, -area, area),
         min(max(moments.square, 0), area),
         np.clip(moments.sums, -most * LATTICE, most * LATTICE),
-        min(max(moments.rows, people), most),
+        min(max(moments.rows, 0 if any_rows else people), most),
     )
 
 

@@ -13,8 +13,8 @@ negative and sum to n. A turn has three kinds of moves; each leaves p(θ, tables
 
 The first two alone move θ by √(pq/m) a turn, m the rows of a configuration, though noise of sd σ leaves it open by σ/m: where
 σ is large, shifts matter. How many records are redrawn and how far shares are shifted is settled for each node, from all chains
-together, before any point is kept. With several rows a person their number is unknown, uniform from one to k a person: records
-drawn from p(x | θ) come, or any of them go, taken likewise.
+together, before any point is kept. With several rows a person their number is unknown, uniform from one to k a person, and
+of rows that meet a private condition from none to all: records drawn from p(x | θ) come, or any of them go, taken likewise.
 
 Where nothing is drawn after a node, its configurations have nothing to tell each other, and all are moved at once, each taken or
 not by itself.

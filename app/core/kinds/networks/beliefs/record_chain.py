@@ -9,7 +9,8 @@ not negative and sum to n, because they are tables of records.
 
 Both leave p(θ, records | R) as it is, for every structure and every noise. How many records a block has only decides how fast
 the chain forgets where it began: it is chosen while the chain settles, and kept from then on. With several rows a person their
-number is unknown, uniform from one to k a person: records drawn from p(x|θ) come or the last ones go, taken likewise.
+number is unknown, uniform from one to k a person, and of rows that meet a private condition from none to all: records drawn from
+p(x|θ) come or the last ones go, taken likewise.
 
 A network of I nodes is gone through in about I·n·12 ns. θ forgets in about σ²/(m·p·(1−p)) turns for noise of sd σ on a cell of m
 rows, at most about m: tens where noise is large and a few where it is not. How many turns there are is in `pace.py`.
@@ -140,7 +141,7 @@ class RecordChain:
             self._redraw(state, tables, slice(first, min(first + step, end))) for first in range(begin, end, step)
         ]
         state.first = 0 if end == rows else end
-        return float(np.mean(shares)), changed
+        return float(np.mean(shares)) if shares else 0.0, changed  # of no records no block is drawn
 
     def _shift(self, state: _State, tables: Array) -> Array:
         proposal = self._shifts.propose(tables, state.places)

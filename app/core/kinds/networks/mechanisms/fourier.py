@@ -155,7 +155,7 @@ class NetworkFourier(MeasuresTables, NoBelief):
             observed=observed,
             scale=scale,
             gaussian=False,
-            rows=row_range(people, unit_rows),
+            rows=row_range(model, people, unit_rows),
             moved=self.roughness(model, unit_rows)[1],
             near=tables_of(network, found, observed),
             spread=np.repeat(noise * noises, sizes),

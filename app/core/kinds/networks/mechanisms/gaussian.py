@@ -63,7 +63,7 @@ class NetworkGaussian(MeasuresTables, GaussianFields):
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         scale, factor = self.scale(model, unit_rows)
         near = measured / factor
-        rows, moved = row_range(people, unit_rows), self.roughness(model, unit_rows)[1]
+        rows, moved = row_range(model, people, unit_rows), self.roughness(model, unit_rows)[1]
         return NoisyTables(near, scale, True, rows, moved, near, np.full(len(near), scale))
 
     def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:

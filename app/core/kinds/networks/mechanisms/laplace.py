@@ -50,7 +50,7 @@ class NetworkLaplace(MeasuresTables, LaplaceFields):
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:
         scale, near = self.scale(model, unit_rows), measured.astype(np.float64)
         spread = np.full(len(near), noise_sd(scale, gaussian=False))
-        rows, moved = row_range(people, unit_rows), self.roughness(model, unit_rows)[1]
+        rows, moved = row_range(model, people, unit_rows), self.roughness(model, unit_rows)[1]
         return NoisyTables(near, scale, False, rows, moved, near, spread)
 
     def roughness(self, model: NetworkModel, unit_rows: int) -> tuple[float, float]:

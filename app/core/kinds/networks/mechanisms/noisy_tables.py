@@ -24,10 +24,12 @@ from app.core.kinds.networks.beliefs.posterior import (
     within_range,
 )
 from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks.statistic import counts_of
 from app.core.noise.discrete_laplace import noise_seconds
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
+from app.core.statistics.groups import ExactGroups
 from app.errors import CalibratedUnavailable
 
 Array = NDArray[np.float64]
@@ -55,19 +57,29 @@ class MeasuresTables(ABC):
 
     noise: ClassVar[Noise]
 
-    def measure(self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts) -> Whole:
+    def measure(self, model: NetworkModel, people: int, unit_rows: int, statistic: ExactCounts | ExactGroups) -> Whole:
         """Noisy numbers, with the operating system's randomness: what is paid for."""
-        return self.measured_with(model, people, unit_rows, counts, self.noise.add)
+        return self.measured_with(model, people, unit_rows, counts_of(statistic), self.noise.add)
 
     def simulated(
-        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, generator: np.random.Generator
+        self,
+        model: NetworkModel,
+        people: int,
+        unit_rows: int,
+        counts: ExactCounts,
+        generator: np.random.Generator,
     ) -> Whole:
         """The same with a generator's noise, for simulations."""
         return self.measured_with(model, people, unit_rows, counts, self.noise.seeded(generator))
 
     @abstractmethod
     def measured_with(
-        self, model: NetworkModel, people: int, unit_rows: int, counts: ExactCounts, noise: Callable[..., Whole]
+        self,
+        model: NetworkModel,
+        people: int,
+        unit_rows: int,
+        counts: ExactCounts,
+        noise: Callable[..., Whole],
     ) -> Whole:
         """What is measured, plus that noise."""
 
@@ -97,10 +109,10 @@ class MeasuresTables(ABC):
         model: NetworkModel,
         people: int,
         unit_rows: int,
-        counts: ExactCounts,
+        statistic: ExactCounts | ExactGroups,
         random_bytes: Callable[[int], bytes],
     ) -> Array:
-        measured = self.measure(model, people, unit_rows, counts)
+        measured = self.measure(model, people, unit_rows, statistic)
         return self.infer(model, people, unit_rows, measured, random_bytes)
 
     def approximation(self, model: NetworkModel) -> str:
@@ -118,9 +130,9 @@ class MeasuresTables(ABC):
     def work(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         noise = noise_seconds(model.network.cell_count)
         scale, moved = self.roughness(model, unit_rows)
-        return noise + posterior_seconds(model, row_range(people, unit_rows), scale, moved, self.samples)
+        return noise + posterior_seconds(model, row_range(model, people, unit_rows), scale, moved, self.samples)
 
 
-def row_range(people: int, unit_rows: int) -> tuple[int, int]:
-    """Everybody has a row at least, and `unit_rows` at most."""
-    return people, people * unit_rows
+def row_range(model: NetworkModel, people: int, unit_rows: int) -> tuple[int, int]:
+    """Everybody has a row at least, and `unit_rows` at most; of those that meet a private condition there may be none."""
+    return (people if model.within is None else 0), people * unit_rows

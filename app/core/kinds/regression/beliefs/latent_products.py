@@ -6,6 +6,10 @@ correlations even over all correlation matrices, so that p(A) ∝ Π_j A_jj^{−
 A_jj ≤ cap. Public are, beside the caps: an intercept's own sum, n; that of a yes/no column, ±1, the same; a level's indicator
 is its own square, A_jj = A_0j; and two levels of one column never meet, A_jk = 0.
 
+**Any number of rows.** Of a private group nobody knows n. With an intercept A₀₀ is n in units of z, even from none to all before,
+and what was said of A holds of A/A₀₀ with caps of 1: A_jj ≤ A₀₀, and p(A) has the factor A₀₀^{d(d−1)/2 − f}, f the free numbers
+beside A₀₀, that makes the law of A/A₀₀ the same whatever A₀₀ is.
+
 `centre` and `sds` are of a Gaussian near p(A|Â): the noise's times one about as wide as p(A). Chains move around it.
 """
 
@@ -28,13 +32,26 @@ STRIDES = (0.02, 0.6)
 
 
 class LatentProducts:
-    """`noisy` and `variance` are (d, d), in units of z; `variance` 0 where an entry needs no noise taken off."""
+    """`noisy` and `variance` are (d, d), in units of z; `variance` 0 where an entry needs no noise taken off.
 
-    def __init__(self, model: LinearModel, people: int, unit_rows: int, noisy: Array, variance: Array) -> None:
-        self._model, self._d = model, model.dimension
+    `any_rows`: there may be none of them; of models with an intercept whose records are never shortened.
+    """
+
+    def __init__(
+        self,
+        model: LinearModel,
+        people: int,
+        unit_rows: int,
+        noisy: Array,
+        variance: Array,
+        *,
+        any_rows: bool = False,
+    ) -> None:
+        self._model, self._d, self._any_rows = model, model.dimension, any_rows
         one = math.floor(model.statistic.steps * min(1.0, model.norm_bound**-1) + 0.5) / model.statistic.steps
+        self.row_square = one**2
         self.cap = people * unit_rows * one**2
-        rows_public = unit_rows == 1 and not model.clips
+        rows_public = unit_rows == 1 and not model.clips and not any_rows
         self._constant = np.zeros((self._d, self._d))
         self.place = self._places(rows_public, people * one**2)
         self.count = int(self.place.max()) + 1
@@ -112,6 +129,8 @@ class LatentProducts:
         numbers = np.array([False] * first + [c.kind == "number" for c in self._model.coordinates])
         strides = np.exp(np.log(STRIDES[0]) + stream.uniforms(len(free)) * np.log(STRIDES[1] / STRIDES[0]))
         log_scale = stream.normals(len(free), self._d) * numbers * strides[:, None]
+        if self._any_rows:  # more or fewer rows like these
+            log_scale = log_scale + stream.normals(len(free), 1) * strides[:, None]
         i, j = self._entries
         return free * np.exp(log_scale[:, i] + log_scale[:, j]), (log_scale[:, i] + log_scale[:, j]).sum(axis=1)
 
@@ -121,7 +140,22 @@ class LatentProducts:
         possible = (values[:, 0] > CERTAIN * self.cap) & (diagonal <= self.cap * (1 + 1e-12)).all(axis=1)
         own = -(self._d - 1) / 2 * np.log(np.maximum(diagonal, 1e-300)).sum(axis=1)
         put = -0.5 * (((free - self.prior_mean) / self.prior_sds) ** 2).sum(axis=1)
+        if self._any_rows:
+            possible &= (diagonal <= diagonal[:, :1] * (1 + 1e-12)).all(axis=1)
+            power = self._d * (self._d - 1) / 2 - (self.count - 1)
+            own = own + power * np.log(np.maximum(diagonal[:, 0], 1e-300))
         return np.where(possible, own - put, -np.inf)
+
+    def rows(self, matrices: Array) -> Array:
+        """How many rows each says there are; none where that is impossible, which `log_prior` says."""
+        return np.asarray(np.maximum(matrices[:, 0, 0], 0.0) / self.row_square)
+
+    def _seen_rows(self, chains: int, stream: SeededStream) -> Array:
+        """A₀₀ as noisy as it was measured, held to what is possible."""
+        k = self.place[0, 0]
+        seen = self.centre[k] + self.sds[k] * stream.normals(chains, 1)[:, 0]
+        least = min(0.1 * self.sds[k], 0.5 * self.cap)
+        return np.asarray(np.clip(np.where(seen < least, least * (1 + stream.uniforms(chains)), seen), least, self.cap))
 
     def starts(self, chains: int, stream: SeededStream) -> Array:
         """(chains, free numbers): products of d + 1 made-up records each, and a tenth of independent features.
@@ -146,6 +180,8 @@ class LatentProducts:
         z = np.stack(features, axis=2)
         rows = np.diag(self._constant).max() or self.cap * 0.9
         matrices = (1 - START_SHARE) * rows * np.einsum("nri,nrj->nij", z, z) / records + START_SHARE * self._typical
+        if self._any_rows:
+            matrices *= (self._seen_rows(chains, stream) / matrices[:, 0, 0])[:, None, None]
         free = np.zeros((chains, self.count))
         for i, j in zip(*np.triu_indices(self._d), strict=True):
             if self.place[i, j] >= 0:

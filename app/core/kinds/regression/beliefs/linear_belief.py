@@ -44,18 +44,21 @@ class NoisyTargets:
     cross_variance: float
     square: float
     square_variance: float
-    rows: int
+    rows: int | None
+    """None where nobody knows: then it is what A says."""
     sd: float | None
     precision: float
 
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """Of A for every chain: eigenvalues a, (N, d), eigenvectors U, (N, d, d), and Uᵀv̂."""
+    """Of A for every chain: eigenvalues a, (N, d), eigenvectors U, (N, d, d), and Uᵀv̂, (N, d)."""
 
     values: Array
     vectors: Array
     cross: Array
+    rows: Array
+    """How many there are."""
 
     def rotate(self, coordinates: Array) -> Array:
         """Uc."""
@@ -118,7 +121,9 @@ class WeightChains:
 
     def _spectrum(self, matrices: Array) -> Spectrum:
         values, vectors = np.linalg.eigh(matrices)
-        return Spectrum(values, vectors, np.asarray(np.einsum("nij,i->nj", vectors, self._targets.cross)))
+        known = self._targets.rows
+        rows = self._products.rows(matrices) if known is None else np.full(len(matrices), float(known))
+        return Spectrum(values, vectors, np.asarray(np.einsum("nij,i->nj", vectors, self._targets.cross)), rows)
 
     def _log_factor(self, states: Array, which: NDArray[np.int64]) -> Array:
         free, log_sd = self._free(states), self._log_sd[which]
@@ -153,9 +158,9 @@ class WeightChains:
         a, variance, seen = np.maximum(spectrum.values, 0.0), np.exp(2 * log_sd), self._targets
         c_over_noise = 2 * variance[:, None] * a * weights / self._noise(a, log_sd)
         explained = (a * weights**2).sum(axis=1)
-        mean = explained + seen.rows * variance + (c_over_noise * (spectrum.cross - a * weights)).sum(axis=1)
+        mean = explained + spectrum.rows * variance + (c_over_noise * (spectrum.cross - a * weights)).sum(axis=1)
         shared = (c_over_noise * 2 * variance[:, None] * a * weights).sum(axis=1)
-        spread = 4 * variance * explained + 2 * seen.rows * variance**2 - shared + seen.square_variance
+        spread = 4 * variance * explained + 2 * spectrum.rows * variance**2 - shared + seen.square_variance
         return np.asarray(-0.5 * (np.log(spread) + (seen.square - mean) ** 2 / spread))
 
     def _move_sd(self) -> None:

@@ -35,31 +35,45 @@ class NoisySums:
     second: float
     first_variance: float
     second_variance: float
-    rows: int
+    rows: float
+
+
+class MeanAndSdTable:
+    """log p(ζ, log s | t₁, t₂) up to `log_evidence`, on cells that it fills."""
+
+    def __init__(self, seen: NoisySums, precision: float) -> None:
+        self._seen, self._precision = seen, precision
+        zetas, log_sds = (-ZETA, ZETA), (math.log(SD_LEAST), 0.0)
+        for _ in range(TURNS):
+            self._zeta, self._zeta_width = _middles(*zetas)
+            self._u, self._sd_width = _middles(*log_sds)
+            log_mass = _log_posterior(seen, precision, self._zeta[:, None], self._u[None, :])
+            kept = log_mass > log_mass.max() - CUT
+            closer = _around(kept.any(axis=1), *zetas), _around(kept.any(axis=0), *log_sds)
+            if closer == (zetas, log_sds):
+                break
+            zetas, log_sds = closer
+        top = float(log_mass.max())
+        self._below = np.cumsum(np.exp(log_mass - top).ravel())
+        self.log_evidence = top + math.log(float(self._below[-1]) * self._zeta_width * self._sd_width)
+        """log p(t₁, t₂), up to a constant that is the same for every table with these priors."""
+
+    def draws(self, points: int, stream: SeededStream) -> Array:
+        """(points, 2): one m and s from each of equally probable strata, in order of the cells."""
+        levels = (np.arange(points) + stream.uniforms(points)) / points * self._below[-1]
+        cells = np.searchsorted(self._below, levels).clip(0, CELLS**2 - 1)
+        widths = [[self._zeta_width], [self._sd_width]]
+        aside, along = (stream.uniforms(2 * points).reshape(2, points) - 0.5) * widths
+        log_sd = self._u[cells % CELLS] + along
+        centre, sd = _mean_given(self._seen, self._precision, log_sd)
+        return np.stack([centre + sd * (self._zeta[cells // CELLS] + aside), np.exp(log_sd)], axis=1)
 
 
 def believed_mean_and_sd(
     seen: NoisySums, precision: float, mean_reach: float, points: int, stream: SeededStream
 ) -> Array:
-    """(points, 2): one m and s from each of equally probable strata, in an order of the stream's."""
-    zetas, log_sds = (-ZETA, ZETA), (math.log(SD_LEAST), 0.0)
-    for _ in range(TURNS):
-        zeta, zeta_width = _middles(*zetas)
-        u, sd_width = _middles(*log_sds)
-        log_mass = _log_posterior(seen, precision, zeta[:, None], u[None, :])
-        kept = log_mass > log_mass.max() - CUT
-        closer = _around(kept.any(axis=1), *zetas), _around(kept.any(axis=0), *log_sds)
-        if closer == (zetas, log_sds):
-            break
-        zetas, log_sds = closer
-    below = np.cumsum(np.exp(log_mass - log_mass.max()).ravel())
-    levels = (np.arange(points) + stream.uniforms(points)) / points * below[-1]
-    cells = np.searchsorted(below, levels).clip(0, CELLS**2 - 1)
-    aside, along = (stream.uniforms(2 * points).reshape(2, points) - 0.5) * [[zeta_width], [sd_width]]
-    log_sd = u[cells % CELLS] + along
-    centre, sd = _mean_given(seen, precision, log_sd)
-    found = np.stack([centre + sd * (zeta[cells // CELLS] + aside), np.exp(log_sd)], axis=1)
-    found = found.clip([-mean_reach, SD_LEAST], [mean_reach, 1.0])
+    """(points, 2), in an order of the stream's."""
+    found = MeanAndSdTable(seen, precision).draws(points, stream).clip([-mean_reach, SD_LEAST], [mean_reach, 1.0])
     return np.asarray(found[np.argsort(stream.uniforms(points), kind="stable")])
 
 

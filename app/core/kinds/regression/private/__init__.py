@@ -1,0 +1,1 @@
+"""Regressions in private groups: noisy moments of every group, and its noisy number of rows beside them."""

@@ -1,0 +1,67 @@
+"""How noise is shared between the numbers of a private group: moments as exact as for everybody, the number of rows for nothing.
+
+A row adds f to the numbers of its group, in units of the lattice with weights C on the last moment and w on the number of rows:
+
+    linear    f = (zzᵀ, zy, √C·y², √w),  ‖z‖, |y| ≤ 1:   ‖f‖² ≤ 2 + C + w,   and within a group ‖f − f'‖² ≤ 4.5 for C ≤ 3/2
+    normal    f = (x, √C·x², √w),        |x| ≤ 1:        ‖f‖² ≤ 1 + C + w,   and ‖f − f'‖² ≤ 4 for C ≤ 2.77
+    mean      f = (z, √w),               ‖z‖ ≤ 1:        ‖f‖² ≤ 1 + w,       and ‖f − f'‖² ≤ 4
+
+(`perturbed_linear.py`, `perturbed_normal.py`). Who moves from one group to another changes ‖f‖² + ‖f'‖² ≤ 2·max‖f‖², who meets
+a condition or no longer does ‖f‖². Weights are chosen so that neither is more than moving within a group: C + w = 1/4 and 1 of a
+linear model and a normal one by groups, 5/2 and 3 by a condition alone. A person's k rows are k such moves after each other.
+"""
+
+from dataclasses import dataclass
+
+from app.core.kinds.private_groups import PrivateGroups
+from app.core.kinds.regression.mean_model import MeanModel
+from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.perturbed.perturbed_linear import SENSITIVITY
+from app.core.kinds.regression.perturbed.perturbed_linear import SQUARE_WEIGHT as LINEAR_SQUARE
+from app.core.kinds.regression.perturbed.perturbed_normal import SQUARE_WEIGHT as NORMAL_SQUARE
+from app.core.kinds.regression.private.model import Inner
+
+_BELOW = 1 - 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """`square` C, 0 where the last moment is not measured; `rows` w; `within` the largest ‖f − f'‖, in steps of 1."""
+
+    square: float
+    rows: float
+    within: float
+
+    @property
+    def square_ratio(self) -> float:
+        """Of the noise on it to that on other moments."""
+        return float(self.square**-0.5)
+
+    @property
+    def rows_ratio(self) -> float:
+        return float(self.rows**-0.5)
+
+
+def group_weights(model: Inner, groups: PrivateGroups) -> Weights:
+    """The last moment gets what it can use, and not more than half of what is left over between groups."""
+    if isinstance(model, LinearModel):
+        within, others, square_most = SENSITIVITY, 2.0, LINEAR_SQUARE if model.noise_sd is None else 0.0
+    else:
+        within, others, square_most = 2.0, 1.0, 0.0 if isinstance(model, MeanModel) else NORMAL_SQUARE
+    free = within**2 / (2 if groups.by else 1) - others
+    square = min(square_most, free / 2)
+    return Weights(square * _BELOW, (free - square) * _BELOW, within)
+
+
+def row_noise_sd(weights: Weights, scale: float, unit: int) -> float:
+    """Of the number of rows, where moments are counted in `unit`s."""
+    return scale * weights.rows_ratio / unit
+
+
+def rows_window(seen: float, sd: float, most: int, points: int) -> tuple[float, float]:
+    """Numbers of rows worth looking at: seven sds on either side, held to none … `most`, never empty."""
+    low, high = min(max(seen - 7 * sd, 0.0), float(most)), max(min(seen + 7 * sd, float(most)), 0.0)
+    reach = min(float(most), 7 * sd)
+    if high - low < reach / points:  # what was seen lies beyond what is possible
+        low, high = (0.0, reach) if seen < 0 else (most - reach, float(most))
+    return low, high
