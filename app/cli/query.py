@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.json_files import print_json, read_json_value
-from app.cli.remote import ViewOption, as_sent, in_view, remote_client
+from app.cli.remote import PartOption, ViewOption, as_sent, in_view, remote_client
 from app.errors import MalformedBody
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def query(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the questions, answer none.")] = False,
     summary: Annotated[bool, typer.Option("--summary", help="The table of all parameters instead.")] = False,
     view: ViewOption = None,
+    part: PartOption = None,
     as_json: Annotated[
         bool | None, typer.Option("--json/--table", help="JSON unless this is a terminal.", show_default=False)
     ] = None,
@@ -52,13 +53,14 @@ def query(
         raise typer.BadParameter("give a file, or options such as --mean, or --summary")
     questions, alone = ([], False) if asked or summary else _read_questions(file or "-")
     with remote_client() as client:
-        found = in_view(client.release(release), view)
+        found = in_view(client.release(release), view, part)
         if summary:
             _show_summary(found, level, machine)
             return
         if asked:
             questions = _short_questions(found, asked, tau, level, confidence)
-        questions = [{"view": found.view} | question for question in questions]
+        asked_of = {"view": found.view} | ({} if part is None else {"part": part})
+        questions = [asked_of | question for question in questions]
         refused = _ask(client, release, questions, alone and not together, together, dry_run, machine)
     if refused:
         raise typer.Exit(1)

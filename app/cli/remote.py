@@ -25,6 +25,9 @@ ViewOption = Annotated[
         help="Of the release: its draws as they are, or what may be believed given them. Calibrated if there is that."
     ),
 ]
+PartOption = Annotated[
+    str | None, typer.Option(help="Of a release of several models: this one, as if the release were of it alone.")
+]
 _ATTEMPTS_MAX = 3
 _PATIENCE_S = 20.0
 
@@ -45,8 +48,9 @@ def remote_client() -> Iterator[Client]:
     raise PosternError(sentence)
 
 
-def in_view(release: Release, view: Literal["samples", "calibrated"] | None) -> Release:
-    return release if view is None else release.in_view(view)
+def in_view(release: Release, view: Literal["samples", "calibrated"] | None, part: str | None = None) -> Release:
+    found = release if part is None else release.part(part)
+    return found if view is None else found.in_view(view)
 
 
 def as_sent(call: Call[Any]) -> Call[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.remote import ViewOption, in_view, remote_client
+from app.cli.remote import PartOption, ViewOption, in_view, remote_client
 
 
 def samples(
@@ -19,14 +19,15 @@ def samples(
     ] = None,
     parameter: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for several.")] = None,
     view: ViewOption = None,
+    part: PartOption = None,
 ) -> None:
     """Export the draws you may read, or the calibrated view's points where it has any (POSTERN_URL, POSTERN_KEY of a reader)."""
     from postern.client.calls import readers
 
     with remote_client() as client:
-        found = in_view(client.release(release), view)
+        found = in_view(client.release(release), view, part)
         if output is None:
-            opened = client.open(readers.export(release, "csv", parameter, found.view))
+            opened = client.open(readers.export(release, "csv", parameter, found.view, part))
             try:
                 for chunk in opened.chunks():
                     sys.stdout.buffer.write(chunk)

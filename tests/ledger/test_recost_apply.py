@@ -42,10 +42,10 @@ def owed(samples: int = 20) -> Amounts:
     return prefix_charge(cost.per_sample, samples, cost.once)
 
 
-def event(samples: int, *, schema: bool) -> str:
+def event(samples: int, *, schema: bool, part: str | None = None) -> str:
     model = parse_model(MODEL, parse_columns(COLUMNS)).as_json()
     columns = COLUMNS if schema else None
-    return release_event(model=model, mechanism=BAPS, n=400, unit_rows=1, samples=samples, columns=columns)
+    return release_event(model=model, mechanism=BAPS, n=400, unit_rows=1, samples=samples, columns=columns, part=part)
 
 
 def doubled(amounts: Amounts) -> Amounts:
@@ -62,10 +62,11 @@ async def charged(runtime: Runtime, dataset: str, release: str, *, settled: bool
             await post(connection, commit_posting(reserved.account, release, **WHO))
 
 
-async def bought(runtime: Runtime, number: str, release: str, samples: int) -> None:
+async def bought(runtime: Runtime, number: str, release: str, samples: int, part: str | None = None) -> None:
     async with runtime.database.write() as connection:
         account = (await lock_accounts(connection, [number]))[number]
-        paid = access_posting(account, release, doubled(owed(samples)), event=event(samples, schema=False), **WHO)
+        what = event(samples, schema=False, part=part)
+        paid = access_posting(account, release, doubled(owed(samples)), event=what, **WHO)
         await post(connection, paid)
 
 
@@ -129,6 +130,21 @@ async def test_an_analysts_prefix_is_lowered_on_the_analysts_own_books(runtime: 
     await apply(runtime, number)
     assert (await world.account(number)).spent == owed(7)
     assert (await world.account(dataset)).spent == doubled(owed())
+    assert await world.verified()
+
+
+@POSTGRES_DEEP
+async def test_parts_of_several_models_are_lowered_each_by_itself(runtime: Runtime, world: World) -> None:
+    dataset = await world.dataset()
+    await charged(runtime, dataset, "rel_old")
+    ada = await world.person("analyst", "ada")
+    await world.cap(dataset, ada)
+    number = account_id(dataset, ada.id)
+    for part, samples in (("a", 3), ("b", 2)):
+        await bought(runtime, number, "rel_old", samples, part)
+    _, lowered = await apply(runtime, number)
+    assert [(each.paid.part, each.by) for each in lowered] == [("a", owed(3)), ("b", owed(2))]
+    assert (await world.account(number)).spent == owed(3).plus(owed(2))
     assert await world.verified()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from app.core.decisions.sample_set import SampleSet
 from app.services.reading.answer_query import OFF_LOOP_SAMPLES, OFF_LOOP_WORK
+from app.services.runtime.reading_rights import Reach
 from app.services.runtime.warm_cache import ANSWER_BYTES_MAX, Shelf
 from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World, over_http
@@ -109,7 +110,7 @@ async def test_a_large_set_needs_a_thread_once_for_each_parameter(world: World):
         large = {"estimand": THETA, "utility": KINDS[4]}
         assert 2 * OFF_LOOP_SAMPLES * 4 * 3 < OFF_LOOP_WORK
         await client.post(f"/v1/releases/{release}/query", json=large, headers=world.boss.headers)
-    kept = world.runtime.warm.releases.get((release, 2 * OFF_LOOP_SAMPLES, "samples"))
+    kept = world.runtime.warm.releases.get((release, Reach(2 * OFF_LOOP_SAMPLES), "samples"))
     assert kept is not None
     assert isinstance(kept.samples, SampleSet)
     assert kept.samples.is_summed(0)
