@@ -37,7 +37,7 @@ def inside(quads: Quads, place: int, statistics: Array) -> NDArray[np.bool_]:
     low = quads.low0[place] + share * (quads.low1[place] - quads.low0[place])
     high = quads.high0[place] + share * (quads.high1[place] - quads.high0[place])
     near = 1e-9
-    return (m >= m0) & (m <= m1) & (t >= low - near) & (t <= high + near)
+    return np.asarray((m >= m0) & (m <= m1) & (t >= low - near) & (t <= high + near))
 
 
 def powers_of(setting: Setting) -> tuple[Array, Array]:
@@ -65,7 +65,8 @@ def check_cells(setting: Setting) -> None:
     grid, steps = model.grid(people * rows, setting.temperature), model.statistic.steps
     statistics, owed = powers_of(setting)
     sectors, spread = Sectors(steps, people, rows), points_per_sd(grid, float(people))
-    search, quads = _Search(grid, sectors, spread), sectors.cells(grid, spread)
+    quads = sectors.cells(grid, spread)
+    search = _Search(grid, sectors, spread, quads)
     for _ in range(4):
         bounds, across, _ = search._bounds(quads, TRIED)
         covered = np.zeros(len(statistics), dtype=np.bool_)

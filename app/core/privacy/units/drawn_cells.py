@@ -57,6 +57,8 @@ _SCOUTS = 3
 _NO_BETTER = 0.01
 """Cells whose bound is that near to their corners' own gain nothing by being halved."""
 _WINDOW_SDS = 10.0
+_LOOK = 168
+"""Times a window's sds and points a sd: the work of a first look at a cell, four corners and six changes at two orders."""
 _CHUNK_ELEMENTS = 120_000
 _EXPONENT_MAX = 650.0
 
@@ -75,7 +77,10 @@ def drawn_cells(grid: PublicGrid, steps: int, people: int, unit_rows: int, power
     spread, sectors = points_per_sd(grid, float(people)), Sectors(steps, people, unit_rows)
     if people < 2 * unit_rows or unit_rows > ROWS_MAX or sectors.many(grid, spread):
         return DrawnCells(powers, pure)
-    search = _Search(grid, sectors, spread)
+    first = sectors.cells(grid, spread)
+    if first.count * _LOOK * _WINDOW_SDS * max(spread, 1.0) > WORK_MAX:
+        return DrawnCells(powers, pure)
+    search = _Search(grid, sectors, spread, first)
     powers, pure = _with_near_orders(grid, (steps, people, unit_rows), powers, pure, search.seen)
     tried = np.append(search.seen[:-1] < _SEEN_LEAST, False)
     while not search.exhausted:
@@ -84,7 +89,10 @@ def drawn_cells(grid: PublicGrid, steps: int, people: int, unit_rows: int, power
         if not chosen:
             break
         tried[chosen] = True
-        known[chosen] = np.minimum(known[chosen], search.suprema(chosen, known[chosen]))
+        found = search.suprema(chosen, known[chosen])
+        if (found >= known[chosen]).all():
+            break
+        known[chosen] = np.minimum(known[chosen], found)
         pure = float(known[-1])
         powers = convex_envelope(known[:-1], pure)
     return DrawnCells(powers, pure)
@@ -123,10 +131,10 @@ def _loosest(ratios: Array) -> list[int]:
 class _Search:
     """`seen` has the largest divergence looked at, at every order, and the largest log-ratio."""
 
-    def __init__(self, grid: PublicGrid, sectors: Sectors, spread: float) -> None:
+    def __init__(self, grid: PublicGrid, sectors: Sectors, spread: float, first: Quads) -> None:
         self._grid, self._sectors, self._spread = grid, sectors, max(spread, 1.0)
         self._betas = np.append(np.array(ORDERS) - 1, np.inf)
-        self._first = sectors.cells(grid, spread)
+        self._first = first
         self.seen = np.zeros(len(self._betas))
         self._work = 0.0
         self._scout()
