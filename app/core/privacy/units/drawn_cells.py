@@ -90,7 +90,7 @@ def drawn_cells(grid: PublicGrid, steps: int, people: int, unit_rows: int, power
             break
         tried[chosen] = True
         found = search.suprema(chosen, known[chosen])
-        if (found >= known[chosen]).all():
+        if (found >= known[chosen]).all() and chosen[-1] < len(ORDERS):
             break
         known[chosen] = np.minimum(known[chosen], found)
         pure = float(known[-1])
@@ -116,14 +116,15 @@ def _with_near_orders(
 
 
 def _loosest(ratios: Array) -> list[int]:
-    """Places of a few orders, not next to each other, and of the pure cost: the loosest first."""
+    """Places of a few orders, not next to each other, the loosest first; before them that of the pure cost, which bounds all."""
+    if ratios[-1] > 1 + _LOOSE:
+        return [len(ORDERS)]
     chosen: list[int] = []
     for place in np.argsort(-ratios, kind="stable").tolist():
         if not ratios[place] > 1 + _LOOSE or len(chosen) == _AT_ONCE:
             break
-        orders = [ORDERS[other] for other in chosen if other < len(ORDERS)]
-        pure = place == len(ORDERS)
-        if pure or all(max(ORDERS[place] / order, order / ORDERS[place]) >= _APART for order in orders):
+        orders = [ORDERS[other] for other in chosen]
+        if all(max(ORDERS[place] / order, order / ORDERS[place]) >= _APART for order in orders):
             chosen.append(place)
     return sorted(chosen)
 
