@@ -1,4 +1,5 @@
-"""Charged ÷ owed where not every pair is visited: cells of sums, for samples and for points by probability, one row a person.
+"""Charged ÷ owed where not every pair is visited: cells of sums, for samples and for points by probability, one row a person, and
+cells of sums and rows for samples of several.
 
 Visiting is switched off, so that these bounds can be held against every neighbouring pair of small cases; how far above they
 are for thousands of people stands in docs/privacy.md.
@@ -14,6 +15,7 @@ from app.core.kinds.one_parameter.mechanisms import MapPoint
 from app.core.kinds.one_parameter.mechanisms.map_point import score_gain, score_sensitivity
 from app.core.privacy import ORDERS
 from app.core.privacy.drawn_cost import drawn_cost, smaller
+from app.core.privacy.posterior_cost import posterior_draw_cost
 from tests.contracts.charge_cases import Setting, random_settings
 from tests.contracts.test_charged_over_owed import log_table
 from tests.core.families.drawn_tables import owed, owed_by_tables
@@ -59,6 +61,46 @@ def test_samples_are_charged_what_they_owe_though_not_every_sum_is_visited(
 def test_no_random_setting_is_charged_less_than_it_owes_or_far_more_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     for setting in random_settings(21, 1, 60):
         check_samples(setting, monkeypatch)
+
+
+SEVERAL = [
+    Setting("pareto", prior=3, trim=2, people=9, unit_rows=2, steps=1, temperature=0.1),
+    deep(Setting("exponential", prior=0, trim=2, people=10, unit_rows=3, steps=1, temperature=0.003)),
+    deep(Setting("pareto", prior=3, trim=2, people=14, unit_rows=2, steps=2, temperature=0.1)),
+    deep(Setting("geometric", prior=4, trim=0, people=12, unit_rows=3, steps=2, temperature=0.02)),
+    deep(Setting("normal_mean", prior=1, trim=0, people=30, unit_rows=2, steps=2, temperature=0.02)),
+]
+MOST_SEVERAL = 1.15
+
+
+def check_several(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in (
+        "visited.TABLES_MAX",
+        "posterior_cost.ENUMERATION_WORK_MAX",
+        "posterior_cost.VISITS_MAX",
+        "posterior_cost.DATASETS_WORK_MAX",
+        "units.lattice.CURVE_WORK_MAX",
+        "units.lattice.MIXED_WORK_MAX",
+    ):
+        monkeypatch.setattr(f"app.core.privacy.{limit}", 0)
+    model, people, rows, temperature = setting.model(), setting.people, setting.unit_rows, setting.temperature
+    exact = owed(model, people, rows, temperature, reachable_pairs(model.statistic.steps, people, rows))
+    charged = drawn_cost.__wrapped__(model, people, rows, temperature)
+    ratios = np.array(charged.cost.curve) / exact.curve
+    assert charged.method.startswith("certified"), setting
+    assert charged.cost.pure >= exact.pure, setting
+    assert ratios.min() >= 1, setting
+    assert charged.cost.pure <= MOST_SEVERAL * exact.pure, setting
+    assert ratios.max() <= MOST_SEVERAL, (setting, ORDERS[int(ratios.argmax())])
+
+
+@pytest.mark.parametrize("setting", SEVERAL, ids=lambda setting: f"{setting.family}-{setting.people}")
+def test_samples_of_several_rows_are_charged_what_they_owe_though_not_every_dataset_is_visited(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    posterior_draw_cost.cache_clear()
+    check_several(setting, monkeypatch)
+    posterior_draw_cost.cache_clear()
 
 
 POINTS = [

@@ -17,6 +17,7 @@ from app.core.privacy.mixed_orders import convex_envelope
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, grid_rounding, posterior_draw_cost, with_slack
 from app.core.privacy.sums.drawn_sums import drawn_sums
+from app.core.privacy.units.drawn_cells import drawn_cells
 from app.core.privacy.visited import FLAT, every_pair, lost
 
 _RELATIVE_MARGIN = 1e-9
@@ -41,6 +42,8 @@ def drawn_cost(model: ExponentialModel, people: int, unit_rows: int, temperature
         cost = draw.drawn
         if unit_rows == 1:
             cost = _by_sums(model, people, temperature, cost)
+        else:
+            cost = _by_cells(model, people, unit_rows, temperature, cost)
         return DrawnCost(cost, draw.kl_sup, draw.method, draw.grid_points)
     cost = smaller(visited.cost, draw.drawn)
     return DrawnCost(cost, min(visited.kl_sup, draw.kl_sup), visited.method, visited.grid_points)
@@ -55,6 +58,18 @@ def _by_sums(model: ExponentialModel, people: int, temperature: float, known: Co
     orders, error = np.array(ORDERS), lost(grid, Neighbours(high, people, 1))
     found = drawn_sums(grid, people, high, ceiling, (orders - 1) * np.array(known.curve), known.pure)
     pure = (found.pure + error) * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, [(high, 0)])
+    curve = (found.powers * (1 + _RELATIVE_MARGIN) + 2 * orders * error) / (orders - 1)
+    return smaller(with_slack(pure, curve), known)
+
+
+def _by_cells(model: ExponentialModel, people: int, unit_rows: int, temperature: float, known: Cost) -> Cost:
+    """Several rows a person: `units/drawn_cells.py`, no worse than what is `known`."""
+    (low, high), grid = model.statistic_range, model.grid(people * unit_rows, temperature)
+    if low != 0:
+        return known
+    orders, error = np.array(ORDERS), lost(grid, Neighbours(high, people, unit_rows))
+    found = drawn_cells(grid, high, people, unit_rows, (orders - 1) * np.array(known.curve), known.pure)
+    pure = (found.pure + error) * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, directions((low, high), unit_rows))
     curve = (found.powers * (1 + _RELATIVE_MARGIN) + 2 * orders * error) / (orders - 1)
     return smaller(with_slack(pure, curve), known)
 

@@ -82,8 +82,17 @@ class Witness:
 class CurvatureMap:
     """Ceilings on cells that cover the widest region; every supremum asked for leaves them finer where it looked."""
 
-    def __init__(self, grid: PublicGrid, changes: Sequence[Direction], widest: Region, seen: list[Witness]) -> None:
+    def __init__(
+        self,
+        grid: PublicGrid,
+        changes: Sequence[Direction],
+        widest: Region,
+        seen: list[Witness],
+        tolerance: float = TOLERANCE,
+        work_total: int = _WORK_TOTAL,
+    ) -> None:
         self._grid, self._changes, self._widest = grid, changes, widest
+        self._tolerance, self._work_total = tolerance, work_total
         self._cells = _first_cells(grid, widest)
         self._width = window_width(grid, *self._cells.centres())
         first = bound_cells(grid, changes, self._cells, self._width)
@@ -97,7 +106,7 @@ class CurvatureMap:
         return max((seen.value for seen in self._seen if region.holds(seen.a, seen.m)), default=0.0)
 
     def supremum(self, region: Region) -> float:
-        """An upper bound of Var_{P_v}(b) over v in `region` and all changes, within TOLERANCE of the supremum.
+        """An upper bound of Var_{P_v}(b) over v in `region` and all changes, within its tolerance of the supremum.
 
         Where that takes long, within TOLERANCE_SLOW; where that takes too long, the best bound so far, be it infinite.
         """
@@ -110,11 +119,11 @@ class CurvatureMap:
             ceilings = self._ceilings[inside]
             found = max(self.floor(region), NEGLIGIBLE)
             highest = float(ceilings.max())  # a NaN is refused by whoever is charged
-            chosen = np.flatnonzero(inside)[~(ceilings <= found * (1 + TOLERANCE))]
+            chosen = np.flatnonzero(inside)[~(ceilings <= found * (1 + self._tolerance))]
             step = 2 * len(chosen) * self._width
             work, rounds, self._work = work + step, rounds + 1, self._work + step
             enough = highest <= found * (1 + TOLERANCE_SLOW) and work > _WORK_GOOD
-            too_much = work > _WORK_MAX or self._work > _WORK_TOTAL or rounds > _ROUNDS_MAX
+            too_much = work > _WORK_MAX or self._work > self._work_total or rounds > _ROUNDS_MAX
             if not len(chosen) or enough or too_much:
                 return max(highest, found)
             self._split(chosen)

@@ -70,7 +70,7 @@ class FirstDatasets:
 
     def __init__(self, steps: int, people: int, unit_rows: int) -> None:
         self._steps, self._people, self._rows = steps, people, unit_rows
-        self._changes = lru_cache(maxsize=None)(self._open_changes)
+        self.open_changes = lru_cache(maxsize=None)(self._open_changes)
 
     def many(self, grid: PublicGrid, spread: float) -> bool:
         """Whether there would be more cells than anybody has time for."""
@@ -114,7 +114,7 @@ class FirstDatasets:
         found = [
             (*cell, *change)
             for cell in cells
-            for change in self._changes(cell[0], 0 if cell[0] == INNER else int(cell[2]), cell[5])
+            for change in self.open_changes(cell[0], 0 if cell[0] == INNER else int(cell[2]), cell[5])
         ]
         kind, first, last, m0, m1, most, dt, dm = np.array(found, dtype=np.float64).T.copy()
         return Patches(kind.astype(np.int64), first, last, m0, m1, most.astype(np.int64), dt, dm)
