@@ -82,9 +82,10 @@ def network_alternatives(
 def _fits(
     model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None
 ) -> Iterator[Callable[[], NetworkMechanism]]:
-    for count in TRIED_SAMPLES if samples is None else (samples,):
+    draws = not model.pooled  # of pooled tables there are none: noise alone is compared
+    for count in () if not draws else TRIED_SAMPLES if samples is None else (samples,):
         yield partial(fitting_baps, model, people, unit_rows, target, count)
-    if samples is None:
+    if samples is None and draws:
         yield partial(_most_samples, model, people, unit_rows, target)
     free = FREE_SAMPLES if samples is None else samples
     makers: list[Callable[[float], NetworkMechanism]] = [
@@ -95,7 +96,7 @@ def _fits(
         yield partial(largest_noise, make, model, people, unit_rows, target)
     if DELTA_MIN <= target.delta <= DELTA_MAX:
         yield partial(_fitting_gaussian, model, people, unit_rows, target, free)
-    if samples in (None, 1):
+    if samples in (None, 1) and draws:
         yield partial(_hottest_map, model, people, unit_rows, target)
         yield partial(
             largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target

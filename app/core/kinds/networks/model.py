@@ -37,6 +37,10 @@ class NetworkModel:
         )
 
     @property
+    def pooled(self) -> bool:
+        return any(self.network.pooled(i) for i in range(len(self.network.nodes)))
+
+    @property
     def statistic(self) -> CountsRequest:
         return counts_request(self.network)
 
@@ -44,7 +48,7 @@ class NetworkModel:
         if self.family == "naive_bayes":
             features = [node.name for node in self.network.nodes if node.name != self.target]
             body: dict[str, Any] = {"family": self.family, "class": self.target, "features": features}
-            body["priors"] = {node.name: {"concentration": list(node.concentration)} for node in self.network.nodes}
+            body["priors"] = {node.name: _prior_json(node) for node in self.network.nodes}
         else:
             body = {"family": self.family, "nodes": {node.name: _node_json(node) for node in self.network.nodes}}
         by = {"groups": {"by": list(self.grouped_by)}} if self.grouped_by else {}
@@ -67,4 +71,8 @@ class NetworkModel:
 
 
 def _node_json(node: Node) -> Mapping[str, Any]:
-    return {"parents": list(node.parents), "prior": {"concentration": list(node.concentration)}}
+    return {"parents": list(node.parents), "prior": _prior_json(node)}
+
+
+def _prior_json(node: Node) -> dict[str, Any]:
+    return {"concentration": list(node.concentration)} | ({"pooled": True} if node.pooled else {})

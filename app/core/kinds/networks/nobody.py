@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.belief import POINTS, Belief
-from app.core.kinds.networks.beliefs.posterior import calibrated_range
+from app.core.kinds.networks.beliefs.pooled_prior import prior_concentration
+from app.core.kinds.networks.beliefs.posterior import calibrated_range, within_range
 from app.core.kinds.networks.mechanisms import NetworkBaps
 from app.core.kinds.networks.model import NetworkModel
 
@@ -21,18 +22,30 @@ class NobodysTables:
     """No counts: what is left of every table is its prior."""
 
     def samples(self, model: NetworkModel, samples: int, random_bytes: Callable[[int], bytes]) -> Array:
+        if model.pooled:
+            return within_range(model, _prior_points(model, random_bytes(32), samples))
         return NetworkBaps(samples).draw(model, 1, 1, model.statistic.of_no_rows(), random_bytes)
 
     def belief(self, model: NetworkModel, seed: bytes) -> Belief:
-        parameters, network = calibrated_range(model), model.network
-        points = np.empty((POINTS, network.cell_count))
-        for i, node in enumerate(network.nodes):
-            shape = (POINTS, network.configurations(i), len(node.levels))
-            uniform = _uniforms(hashlib.sha256(seed + node.name.encode()).digest(), shape)
-            points[:, network.cells(i)] = _dirichlet(np.array(node.concentration), uniform).reshape(POINTS, -1)
+        parameters = calibrated_range(model)
+        points = _prior_points(model, seed, POINTS)
         lower = np.array([each.lower for each in parameters])
         upper = np.array([each.upper for each in parameters])
         return Belief(parameters, points.clip(lower, upper))
+
+
+def _prior_points(model: NetworkModel, seed: bytes, points: int) -> Array:
+    network = model.network
+    found = np.empty((points, network.cell_count))
+    for i, node in enumerate(network.nodes):
+        shape = (points, network.configurations(i), len(node.levels))
+        uniform = _uniforms(hashlib.sha256(seed + node.name.encode()).digest(), shape)
+        concentration = np.array(node.concentration)
+        if network.pooled(i):
+            own = _uniforms(hashlib.sha256(seed + b"pooled " + node.name.encode()).digest(), (points, shape[2] + 1))
+            concentration = prior_concentration(node, own[:, 0], _dirichlet(concentration, own[:, 1:]))
+        found[:, network.cells(i)] = _dirichlet(concentration, uniform).reshape(points, -1)
+    return found
 
 
 def _dirichlet(concentration: Array, uniform: Array) -> Array:

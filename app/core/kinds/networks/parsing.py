@@ -27,10 +27,22 @@ _Concentration = Annotated[float, Field(ge=CONCENTRATION_MIN, le=CONCENTRATION_T
 _ColumnName = Annotated[str, Field(min_length=1, max_length=NAME_LENGTH_MAX)]
 
 
+_Pooled = Annotated[
+    bool,
+    Field(
+        exclude_if=lambda pooled: not pooled,
+        description="Whether tables under different configurations of the parents come from one Dirichlet law, whose mean has "
+        "this prior and whose strength is unknown: nearly empty configurations are then believed to be like the others, as far "
+        "as those are alike. For noise mechanisms.",
+    ),
+]
+
+
 class StrengthPrior(Spec):
     """A Dirichlet prior with the same concentration for every level."""
 
     strength: _Concentration = Field(description="The concentration of a level; 1 is uniform.")
+    pooled: _Pooled = False
 
 
 class ConcentrationPrior(Spec):
@@ -41,6 +53,7 @@ class ConcentrationPrior(Spec):
         Field(min_length=2, max_length=LEVELS_MAX),
         Expects(f"a list of numbers from {CONCENTRATION_MIN:g} to {CONCENTRATION_TOTAL_MAX:g}, one a level"),
     ] = Field(description="One number a level, in the order of the column's levels.")
+    pooled: _Pooled = False
 
 
 NodePrior = TypeAliasType(
@@ -60,7 +73,7 @@ class _TrimmedTables(Spec):
     family: str
     prior: StrengthPrior = Field(
         default=StrengthPrior(strength=1.0),
-        exclude_if=lambda prior: prior.strength == 1,
+        exclude_if=lambda prior: prior.strength == 1 and not prior.pooled,
         description="Of the nodes without one of their own.",
     )
     trim: Maybe[Trim] = Field(default=None, description=TRIM_WORDS)
@@ -96,7 +109,7 @@ def build_network_model(spec: BayesianNetworkModel, columns: Mapping[str, Column
         where, node = f"model.nodes.{name}", spec.nodes[name]
         levels = column_levels(where, name, columns)
         prior = _prior(f"{where}.prior", node.prior, spec.prior, len(levels))
-        nodes.append(Node(name, levels, tuple(node.parents), prior))
+        nodes.append(Node(name, levels, tuple(node.parents), prior, _pooled(node.prior, spec.prior)))
     return _model(spec, "network", build_network(nodes))
 
 
@@ -109,8 +122,9 @@ def build_naive_bayes(spec: NaiveBayesModel, columns: Mapping[str, Column]) -> N
     nodes = []
     for name in (target, *features):
         levels = column_levels("model.class" if name == target else "model.features", name, columns)
-        prior = _prior(f"model.priors.{name}", spec.priors.get(name), spec.prior, len(levels))
-        nodes.append(Node(name, levels, () if name == target else (target,), prior))
+        own = spec.priors.get(name)
+        prior = _prior(f"model.priors.{name}", own, spec.prior, len(levels))
+        nodes.append(Node(name, levels, () if name == target else (target,), prior, _pooled(own, spec.prior)))
     return _model(spec, "naive_bayes", build_network(nodes, "model.features"), target)
 
 
@@ -141,3 +155,7 @@ def _prior(where: str, own: Spec | None, shared: StrengthPrior, levels: int) -> 
         field = "model.prior" if own is None else where
         raise InvalidModel(field, f"numbers that sum to at most {CONCENTRATION_TOTAL_MAX:g}")
     return weights
+
+
+def _pooled(own: Spec | None, shared: StrengthPrior) -> bool:
+    return (own if isinstance(own, StrengthPrior | ConcentrationPrior) else shared).pooled

@@ -27,6 +27,8 @@ class Node:
     levels: tuple[str, ...]
     parents: tuple[str, ...] = ()
     concentration: tuple[float, ...] = ()
+    pooled: bool = False
+    """Whether configurations learn from each other, around that prior (`beliefs/pooled_prior.py`)."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ class Network:
 
     def configurations(self, i: int) -> int:
         return math.prod(self.shape(i)[:-1])
+
+    def pooled(self, i: int) -> bool:
+        """Whether node i's configurations learn from each other; a single one has none to learn from."""
+        return self.nodes[i].pooled and self.configurations(i) > 1
 
     def cells(self, i: int) -> slice:
         """The columns of node i's table."""

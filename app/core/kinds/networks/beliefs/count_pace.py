@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 
 from app.core.kinds.networks.beliefs.chordal import Place, chordal
-from app.core.kinds.networks.beliefs.pace import BLOCK_LEAST
+from app.core.kinds.networks.beliefs.pace import BLOCK_LEAST, GAMMA_S
+from app.core.kinds.networks.beliefs.pooled_prior import pooled_work
 from app.core.kinds.networks.structure import Network
 
 CHAINS = 64
@@ -48,6 +49,7 @@ def count_pace(network: Network, rows: tuple[int, int], scale: float, moved: flo
     chains = min(CHAINS, max(samples, 8))
     redrawn = sum(_move_s(places, place, chains) for place in places)
     redrawn *= 1 + 2 * (rows[0] < rows[1]) / len(places)
+    redrawn += pooled_work(network) * chains * GAMMA_S
     shifts = [
         place for place in places for _ in range(1 if len(place.below) == 1 else network.configurations(place.node))
     ]
