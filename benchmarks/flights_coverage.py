@@ -12,7 +12,8 @@ of fewer than 30 made-up rows; standard errors are between releases.
 A fit of cells that hardly any flight is in has to say what it takes for them. `drawn` is the posterior given all flights under
 the declared prior, one draw for each release: what a carrier without flights in a month might be. `smoothed` is the share that
 was late, a half row added to either side: every such carrier is late exactly half of the time, in the middle of any interval.
-With `--pooled` the declared prior has all cells from one Beta law that is unknown itself, instead of each uniform.
+With `--pooled` the declared prior has the cells of a carrier from one Beta law, whose mean comes from one for all carriers, and
+these are unknown themselves, instead of each cell uniform by itself.
 """
 
 import argparse
@@ -85,18 +86,18 @@ class Seen:
         source = np.random.default_rng([seed, 77])
         own = source.beta(counts[..., 1] + 1, counts[..., 0] + 1)
         if pooled:
-            alpha = pooled_concentration(plain.model, counts.reshape(-1, 1), source)
-            own = source.beta(counts[..., 1] + alpha[1], counts[..., 0] + alpha[0])
+            alpha = pooled_concentration(plain.model, counts.reshape(-1, 1), source).reshape(counts.shape)
+            own = source.beta(counts[..., 1] + alpha[..., 1], counts[..., 0] + alpha[..., 0])
         return network(self.carriers, carriers, months, own, all_flights, pooled)
 
 
 def pooled_concentration(model: NetworkModel, counts: NDArray[np.int64], source: np.random.Generator) -> Array:
-    """One draw of (on time, late) given all flights, without noise."""
-    node = next(node for node in model.network.nodes if node.name == "late")
-    priors = PooledPriors.of_node(node, len(counts) // 2, 1, source)
+    """One draw of (on time, late) in every cell given all flights, without noise."""
+    at = model.network.index("late")
+    priors = PooledPriors.of_node(model.network.nodes[at], model.network.pooled_groups(at), 1, source)
     for turn in range(2 * SETTLING):
         priors.turn(counts, settling=turn < SETTLING)
-    return np.asarray(priors.concentration[:2, 0])
+    return np.asarray(priors.concentration[:, 0])
 
 
 def seen(rows: Iterator[tuple[str, int, bool]]) -> Seen:
@@ -116,7 +117,7 @@ def network(
             "late": {"type": "binary"},
         }
     )
-    prior = {"strength": 1, "pooled": pooled}
+    prior = {"strength": 1} | ({"pooled": True, "pooled_by": ["carrier"]} if pooled else {})
     nodes = {"carrier": {}, "month": {}, "late": {"parents": ["carrier", "month"], "prior": prior}}
     model = parse_model({"family": "network", "nodes": nodes}, columns)
     assert isinstance(model, NetworkModel)

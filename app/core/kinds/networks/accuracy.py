@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
-from app.core.kinds.networks.beliefs.pooled_prior import prior_concentration
+from app.core.kinds.networks.beliefs.pooled_prior import dirichlet_of, prior_concentration
 from app.core.kinds.networks.beliefs.posterior import within_range
 from app.core.kinds.networks.blocks.block_grid import block_grid
 from app.core.kinds.networks.mechanisms import NetworkMechanism
@@ -66,10 +66,8 @@ def prior_tables(model: NetworkModel, generator: np.random.Generator) -> Array:
     tables = np.empty(network.cell_count)
     for i, node in enumerate(network.nodes):
         if network.pooled(i):
-            share = generator.dirichlet(node.concentration, 1)
-            own = prior_concentration(node, generator.random(1), share)[0, 0]
-            drawn = generator.standard_gamma(own, (network.configurations(i), len(own))) + 1e-290
-            tables[network.cells(i)] = (drawn / drawn.sum(axis=1, keepdims=True)).ravel()
+            own = prior_concentration(node, network.pooled_groups(i), 1, lambda shape: 1 - generator.random(shape))[0]
+            tables[network.cells(i)] = dirichlet_of(own, 1 - generator.random(own.shape)).ravel()
             continue
         shapes = node_shapes(model, i, 1, 1, 1.0)
         success = np.empty((network.configurations(i), len(shapes)))

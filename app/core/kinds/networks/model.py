@@ -75,4 +75,6 @@ def _node_json(node: Node) -> Mapping[str, Any]:
 
 
 def _prior_json(node: Node) -> dict[str, Any]:
-    return {"concentration": list(node.concentration)} | ({"pooled": True} if node.pooled else {})
+    found: dict[str, Any] = {"concentration": list(node.concentration)}
+    by = {"pooled_by": list(node.pooled_by)} if node.pooled_by else {}
+    return found | ({"pooled": True} | by if node.pooled else {})

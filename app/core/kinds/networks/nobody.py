@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.belief import POINTS, Belief
-from app.core.kinds.networks.beliefs.pooled_prior import prior_concentration
+from app.core.kinds.networks.beliefs.pooled_prior import dirichlet_of, prior_concentration
 from app.core.kinds.networks.beliefs.posterior import calibrated_range, within_range
 from app.core.kinds.networks.mechanisms import NetworkBaps
 from app.core.kinds.networks.model import NetworkModel
@@ -15,7 +15,6 @@ from app.core.kinds.networks.model import NetworkModel
 Array = NDArray[np.float64]
 
 _BYTES = 8
-_UNDERFLOWS = 1e-290
 
 
 class NobodysTables:
@@ -42,22 +41,21 @@ def _prior_points(model: NetworkModel, seed: bytes, points: int) -> Array:
         uniform = _uniforms(hashlib.sha256(seed + node.name.encode()).digest(), shape)
         concentration = np.array(node.concentration)
         if network.pooled(i):
-            own = _uniforms(hashlib.sha256(seed + b"pooled " + node.name.encode()).digest(), (points, shape[2] + 1))
-            concentration = prior_concentration(node, own[:, 0], _dirichlet(concentration, own[:, 1:]))
-        found[:, network.cells(i)] = _dirichlet(concentration, uniform).reshape(points, -1)
+            stream = _Uniforms(seed + b"pooled " + node.name.encode())
+            concentration = prior_concentration(node, network.pooled_groups(i), points, stream)
+        found[:, network.cells(i)] = dirichlet_of(concentration, uniform).reshape(points, -1)
     return found
 
 
-def _dirichlet(concentration: Array, uniform: Array) -> Array:
-    """Gamma variates over their sum, by their logarithms: of a weak prior most are smaller than doubles go."""
-    from scipy.special import gammaincinv, gammaln  # loaded when first needed: half a second
+class _Uniforms:
+    """One array after another."""
 
-    drawn = gammaincinv(concentration, uniform)
-    with np.errstate(divide="ignore"):
-        small = (np.log(uniform) + gammaln(concentration + 1)) / concentration  # F(x) = xᵃ/Γ(a+1) for small x
-        logarithm = np.where(drawn < _UNDERFLOWS, small, np.log(drawn))
-    share = np.exp(logarithm - logarithm.max(axis=-1, keepdims=True))
-    return np.asarray(share / share.sum(axis=-1, keepdims=True))
+    def __init__(self, seed: bytes) -> None:
+        self._seed, self._asked = seed, 0
+
+    def __call__(self, shape: tuple[int, ...]) -> Array:
+        self._asked += 1
+        return _uniforms(hashlib.sha256(self._seed + b" %d" % self._asked).digest(), shape)
 
 
 def _uniforms(seed: bytes, shape: tuple[int, ...]) -> Array:

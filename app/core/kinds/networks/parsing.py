@@ -38,11 +38,23 @@ _Pooled = Annotated[
 ]
 
 
+_PooledBy = Annotated[
+    list[_ColumnName],
+    Field(
+        max_length=NODES_MAX,
+        exclude_if=lambda by: not by,
+        description="Of a pooled prior: some of the parents. Tables under configurations in which these are equal are more alike "
+        "than others: their common mean is one of a law of means.",
+    ),
+]
+
+
 class StrengthPrior(Spec):
     """A Dirichlet prior with the same concentration for every level."""
 
     strength: _Concentration = Field(description="The concentration of a level; 1 is uniform.")
     pooled: _Pooled = False
+    pooled_by: _PooledBy = Field(default=[])
 
 
 class ConcentrationPrior(Spec):
@@ -54,6 +66,7 @@ class ConcentrationPrior(Spec):
         Expects(f"a list of numbers from {CONCENTRATION_MIN:g} to {CONCENTRATION_TOTAL_MAX:g}, one a level"),
     ] = Field(description="One number a level, in the order of the column's levels.")
     pooled: _Pooled = False
+    pooled_by: _PooledBy = Field(default=[])
 
 
 NodePrior = TypeAliasType(
@@ -109,7 +122,8 @@ def build_network_model(spec: BayesianNetworkModel, columns: Mapping[str, Column
         where, node = f"model.nodes.{name}", spec.nodes[name]
         levels = column_levels(where, name, columns)
         prior = _prior(f"{where}.prior", node.prior, spec.prior, len(levels))
-        nodes.append(Node(name, levels, tuple(node.parents), prior, _pooled(node.prior, spec.prior)))
+        parents = tuple(node.parents)
+        nodes.append(Node(name, levels, parents, prior, *_pooled(f"{where}.prior", node.prior, spec.prior, parents)))
     return _model(spec, "network", build_network(nodes))
 
 
@@ -124,7 +138,8 @@ def build_naive_bayes(spec: NaiveBayesModel, columns: Mapping[str, Column]) -> N
         levels = column_levels("model.class" if name == target else "model.features", name, columns)
         own = spec.priors.get(name)
         prior = _prior(f"model.priors.{name}", own, spec.prior, len(levels))
-        nodes.append(Node(name, levels, () if name == target else (target,), prior, _pooled(own, spec.prior)))
+        parents = () if name == target else (target,)
+        nodes.append(Node(name, levels, parents, prior, *_pooled(f"model.priors.{name}", own, spec.prior, parents)))
     return _model(spec, "naive_bayes", build_network(nodes, "model.features"), target)
 
 
@@ -157,5 +172,17 @@ def _prior(where: str, own: Spec | None, shared: StrengthPrior, levels: int) -> 
     return weights
 
 
-def _pooled(own: Spec | None, shared: StrengthPrior) -> bool:
-    return (own if isinstance(own, StrengthPrior | ConcentrationPrior) else shared).pooled
+def _pooled(
+    where: str, own: Spec | None, shared: StrengthPrior, parents: tuple[str, ...]
+) -> tuple[bool, tuple[str, ...]]:
+    """Whether it is, and by which parents; those that the network's prior names are by those of them that a node has."""
+    stated = isinstance(own, StrengthPrior | ConcentrationPrior)
+    prior, where = (own, where) if isinstance(own, StrengthPrior | ConcentrationPrior) else (shared, "model.prior")
+    by = tuple(name for name in parents if name in prior.pooled_by)
+    if prior.pooled_by and not prior.pooled:
+        raise InvalidModel(f"{where}.pooled_by", "parents of a pooled prior; this one is not pooled")
+    if stated and set(prior.pooled_by) - set(parents):
+        raise InvalidModel(f"{where}.pooled_by", "parents of the node")
+    if len(by) == len(parents) and stated and by:
+        raise InvalidModel(f"{where}.pooled_by", "fewer than all parents, so that some configurations are alike")
+    return prior.pooled, () if len(by) == len(parents) else by

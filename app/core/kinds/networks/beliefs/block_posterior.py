@@ -44,35 +44,45 @@ def block_posterior(
         rows = counts.sum(axis=-1)
         by_noise[(rows > most) | (counts.min(axis=-1) < 0)] = -np.inf
         counts, rows = np.maximum(counts, 0), np.clip(rows, 0, most)
-        weight, priors = _weighed(by_noise, counts, rows, alpha), alpha[None, :]
+        weight, priors = _weighed(by_noise, counts, rows, alpha[None]), alpha[None, None]
         if network.pooled(i):
-            weight, priors = _pooled(node, by_noise, counts, rows, generator)
-            alpha = priors.mean(axis=0)
-        mean[part] = (weight[..., None] * (counts + alpha) / (rows + alpha.sum())[..., None]).sum(axis=1).ravel()
+            weight, priors = _pooled(node, network.pooled_groups(i), by_noise, counts, rows, generator)
+        alpha = priors.mean(axis=0)[:, None]
+        mean[part] = (
+            (weight[..., None] * (counts + alpha) / (rows[..., None] + alpha.sum(axis=-1, keepdims=True)))
+            .sum(axis=1)
+            .ravel()
+        )
         drawn[:, part] = _tables(weight, counts, priors, samples, generator).reshape(samples, -1)
     return drawn, mean
 
 
 def _weighed(by_noise: Array, counts: Array, rows: Array, alpha: Array) -> Array:
+    """By the noise and the prior, (configurations or one, levels)."""
     from scipy.special import gammaln  # loaded when first needed
 
-    log_weight = by_noise + gammaln(rows + 1) - gammaln(rows + alpha.sum())
-    log_weight += (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=-1)
+    log_weight = by_noise + gammaln(rows + 1) - gammaln(rows + alpha.sum(axis=-1)[:, None])
+    log_weight += (gammaln(counts + alpha[:, None]) - gammaln(counts + 1)).sum(axis=-1)
     return _shares(log_weight)
 
 
 def _pooled(
-    node: Node, by_noise: Array, counts: Array, rows: Array, generator: np.random.Generator
+    node: Node,
+    groups: NDArray[np.int64],
+    by_noise: Array,
+    counts: Array,
+    rows: Array,
+    generator: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """(weights of the tries, (`PRIORS`, levels) concentrations that they tell of)."""
-    weight = _weighed(by_noise, counts, rows, np.array(node.concentration))
-    priors = PooledPriors.of_node(node, len(counts), PRIORS, generator)
+    """(weights of the tries, (`PRIORS`, configurations, levels) concentrations that they tell of)."""
+    weight = _weighed(by_noise, counts, rows, np.array(node.concentration)[None])
+    priors = PooledPriors.of_node(node, groups, PRIORS, generator)
     for _ in range(ROUNDS):
         chosen = _chosen(weight, counts, PRIORS, generator)
         found = chosen.astype(np.int64).transpose(1, 2, 0).reshape(-1, PRIORS)
         for _ in range(PRIOR_TURNS):
             priors.turn(found, settling=True)
-        concentration = priors.concentration[: len(node.levels)].T
+        concentration = priors.concentration.T.reshape(PRIORS, -1, len(node.levels))
         weight = _weighed(by_noise, counts, rows, concentration.mean(axis=0))
     return weight, np.asarray(concentration)
 
@@ -130,6 +140,6 @@ def _chosen(weight: Array, counts: Array, samples: int, generator: np.random.Gen
 
 def _tables(weight: Array, counts: Array, priors: Array, samples: int, generator: np.random.Generator) -> Array:
     """(samples, configurations, levels), with one prior after another."""
-    shape = _chosen(weight, counts, samples, generator) + priors[np.arange(samples) % len(priors)][:, None, :]
+    shape = _chosen(weight, counts, samples, generator) + priors[np.arange(samples) % len(priors)]
     drawn = generator.standard_gamma(shape) + 1e-290
     return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
