@@ -1,8 +1,8 @@
 """A network of carriers and months, most of whose cells are large and some nearly empty: intervals of the small ones hold too.
 
-The probabilities are made up here: sixteen carriers whose sizes fall by two fifths each, twelve months, and P(late | carrier, month)
-from the prior, on average over which a 90 % interval holds 90 %: each from Beta(1, 1), or those of a carrier from one law, and
-carriers' from another. `benchmarks/flights_coverage.py` does the same with probabilities fitted to a real table.
+The probabilities are made up here: sixteen carriers whose sizes fall by two fifths each, twelve months, and P(late | carrier,
+month) from the prior, on average over which a 90 % interval holds 90 %: each from Beta(1, 1), or those of a carrier from one law,
+and carriers' from another. `benchmarks/flights_coverage.py` does the same with probabilities fitted to a real table.
 """
 
 import numpy as np
