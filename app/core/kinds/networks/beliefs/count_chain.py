@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.kinds.networks.beliefs.count_pace import CountPace
+from app.core.kinds.networks.beliefs.count_pace import CountPace, first_heat
 from app.core.kinds.networks.beliefs.made_up_tables import TINIEST, Array, Bool, MadeUpTables, Whole
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.beliefs.pooled_prior import PooledPriors
@@ -116,7 +116,7 @@ class CountChains:
     def _settle(self, turns: int) -> None:
         """From noise as wide as counts vary by themselves down to the true one in half of the turns, so that tables made from
         first guesses of θ find what was measured however many records there are; then as it is."""
-        heat = max(1.0, 0.5 * self._rows_most**0.5 / self._measured.scale)
+        heat = first_heat(self._measured.rows, self._measured.scale)
         for turn in range(turns):
             before, self._state.heat = self._state.heat, max(1.0, heat ** (1 - 2 * turn / turns))
             wider = self._state.heat / before
