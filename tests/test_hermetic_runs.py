@@ -11,7 +11,8 @@ import pytest
 from hypothesis import settings
 
 from tests import empty_home, random_order
-from tests.fewer_cases import spread
+from tests.conftest import Backend
+from tests.fewer_cases import left_out, spread
 
 ITEMS = [(folder, file, number) for folder in "abcd" for file in "123" for number in range(6)]
 
@@ -49,6 +50,18 @@ def test_fewer_cases_are_always_the_same_and_have_every_value_before_one_comes_a
     assert sorted(sum(("engine", engine) in case for case in kept) for engine in range(2)) == [2, 3]
     assert spread(cases, 5) == spread(cases, 5)
     assert sorted(spread(cases, 99)) == list(range(10))
+
+
+def test_engines_take_turns_by_the_names_of_tests() -> None:
+    left = [left_out(f"test_{number}") for number in range(400)]
+    assert left == [left_out(f"test_{number}") for number in range(400)]
+    assert 150 < left.count("sqlite") < 250
+
+
+@pytest.mark.engine_in_turn
+def test_a_test_in_turn_has_one_engine_and_not_none(backend: Backend, request: pytest.FixtureRequest) -> None:
+    deep = request.node.get_closest_marker("deep") is not None
+    assert deep == (backend.name == left_out(request.node.originalname))
 
 
 @pytest.mark.parametrize("name", empty_home.DIRECTORIES)

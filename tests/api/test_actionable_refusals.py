@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import Any
 
 import httpx
+import pytest
 from sqlalchemy import update
 
 from app.services.releases.run_release import run_next_release
 from app.storage.releases import NOBODY
 from app.storage.tables import releases
 from tests.services.world import MODEL, SECOND_US, Person, World, over_http, rows
+
+pytestmark = pytest.mark.engine_in_turn
 
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 

@@ -10,6 +10,8 @@ from app.services.runtime.runtime import Runtime
 from tests.api.conftest import QUESTION, Published, Service
 from tests.services.world import World, over_http
 
+pytestmark = pytest.mark.engine_in_turn
+
 LINES = {"Accept": "application/x-ndjson"}
 BAD = {"estimand": {"kind": "nonsense"}, "utility": {"kind": "squared"}}
 FREE_SAMPLES = {"kind": "laplace", "epsilon": 0.5, "samples": 2_400}

@@ -10,6 +10,8 @@ import pytest
 from app.settings import Settings
 from tests.api.conftest import COLUMNS, MODEL, QUESTION, ROWS, Service, started
 
+pytestmark = pytest.mark.engine_in_turn
+
 DATASET = {
     "name": "hostile",
     "columns": COLUMNS,

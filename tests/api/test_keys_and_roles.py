@@ -8,6 +8,8 @@ import pytest
 from app.services.people.keys import create_key
 from tests.api.conftest import MODEL, QUESTION, Service
 
+pytestmark = pytest.mark.engine_in_turn
+
 SECRET = "x" * 43
 NOBODY = f"pstn_{'a' * 16}_{SECRET}"
 PERMITTED = {

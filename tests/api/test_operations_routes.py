@@ -1,9 +1,12 @@
 """Health, readiness, metrics and documentation need no key."""
 
 import httpx
+import pytest
 
 from app.api.application import build_api
 from tests.api.conftest import Service
+
+pytestmark = pytest.mark.engine_in_turn
 
 
 async def test_the_service_is_alive_and_ready(known: Service):

@@ -14,6 +14,8 @@ from tests.servers.process import free_port
 from tests.services.test_every_kind import NETWORK, hospital
 from tests.services.world import World, over_http
 
+pytestmark = pytest.mark.engine_in_turn
+
 CACHED = ("etag", "cache-control", "vary")
 PATHS = (
     "summary", "density?parameter=sick%3Dtrue", "density?kind=density&parameter=sick%3Dtrue",

@@ -22,6 +22,8 @@ from tests.services.export_files import READERS, receipt_inside, values_sha256
 from tests.services.test_every_kind import NETWORK, hospital
 from tests.services.world import QUESTION, World, over_http
 
+pytestmark = pytest.mark.engine_in_turn
+
 
 async def test_a_summary_is_of_the_readers_own_prefix_and_agrees_with_questions(world: World):
     dataset = await world.dataset()

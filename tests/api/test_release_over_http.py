@@ -6,6 +6,8 @@ import pytest
 
 from tests.api.conftest import COLUMNS, MODEL, QUESTION, Service
 
+pytestmark = pytest.mark.engine_in_turn
+
 CAP = {"epsilon": 15.0, "delta": 1e-6}
 
 

@@ -54,7 +54,7 @@ QUIET = settings(derandomize=True, deadline=None, suppress_health_check=list(Hea
 BRIEFLY, AT_LENGTH = settings(QUIET, max_examples=2), settings(QUIET, max_examples=100)
 IDS = pytest.mark.parametrize("known", [False, True], ids=["made-up ids", "ids that exist"])
 SOME_IDS = pytest.mark.parametrize("known", [deep(False), True], ids=["made-up ids", "ids that exist"])
-FIRST_CASES, EVERY_CASE, CASES_MADE = 15, 20, 250
+FIRST_CASES, EVERY_CASE, CASES_MADE = 8, 20, 250
 
 
 @schemathesis.serializer(

@@ -15,6 +15,8 @@ from app.services.runtime.answer_thread_pool import LINE_MAX
 from tests.api.streamed_call import StreamedCall
 from tests.services.world import Person, World
 
+pytestmark = pytest.mark.engine_in_turn
+
 LARGE = {"kind": "laplace", "samples": 40_000, "epsilon": 5.0}
 """As text more than one piece of a download, and enough values for receipts to be hashed in a thread."""
 

@@ -24,7 +24,7 @@ from tests.api.test_batches import FREE_SAMPLES, near_the_limit
 from tests.conftest import POSTGRES_DEEP
 from tests.services.world import QUESTION, Person, World, over_http
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.engine_in_turn]
 
 LINES = "application/x-ndjson"
 LAG_S_MAX = 0.15
@@ -152,7 +152,7 @@ async def test_a_caller_who_does_not_read_is_not_answered_ahead(world: World):
     assert (await call.finish())[-1]["answers"] == 5_000
 
 
-@pytest.mark.parametrize("count", [20_000, pytest.param(QUESTIONS_PER_STREAM_MAX, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("count", [6_000, pytest.param(QUESTIONS_PER_STREAM_MAX, marks=pytest.mark.deep)])
 @POSTGRES_DEEP
 @pytest.mark.usefixtures("_like_a_server")
 async def test_tens_of_thousands_of_questions_stream_in_bounded_memory_beside_other_callers(

@@ -16,6 +16,8 @@ from tests.attacks.tampering import tampered
 from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World
 
+pytestmark = pytest.mark.engine_in_turn
+
 NOTHING = curve_text(ZERO.curve_nano)
 EDITS: dict[str, dict[str, Any]] = {
     "the pure sum": {"spent_pure_nano": 0},

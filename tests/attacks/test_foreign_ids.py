@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.services.world import QUESTION, World, new_world, over_http, release_spec, upload_files
+
+pytestmark = pytest.mark.engine_in_turn
 
 UNKNOWN = {"dataset": f"ds_{'a' * 16}", "release": f"rel_{'a' * 16}", "person": f"an_{'a' * 16}", "key": "a" * 16}
 CALLS = [

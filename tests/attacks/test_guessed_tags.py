@@ -6,11 +6,15 @@ that anyone can compute, finding someone else's tag would be finding their next 
 
 import hashlib
 
+import pytest
+
 from app import __version__
 from app.ledger.canonical import canonical_json
 from app.services.reading.exports import FORMATS
 from app.services.runtime.warm_cache import TAG_LENGTH
 from tests.services.world import World, over_http
+
+pytestmark = pytest.mark.engine_in_turn
 
 
 def hashed(text: bytes) -> str:

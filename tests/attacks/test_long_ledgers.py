@@ -25,6 +25,8 @@ from tests.attacks.long_ledger import LINES, Long
 from tests.attacks.past import behind_its_back, charging, started, verification
 from tests.services.world import QUESTION, services
 
+pytestmark = pytest.mark.engine_in_turn
+
 Tampering = Callable[..., Awaitable[None]]
 IN_THE_PAST: dict[str, Tampering] = {
     "edited": tampering.edit,

@@ -29,6 +29,8 @@ from tests.attacks.past import (
 )
 from tests.services.world import QUESTION, World, services
 
+pytestmark = pytest.mark.engine_in_turn
+
 EMPTY = ("principals", "api_keys", "epochs", "installation_secrets")
 
 

@@ -9,6 +9,8 @@ from sqlalchemy import text
 from app.services.people.keys import create_key
 from tests.services.world import World, over_http
 
+pytestmark = pytest.mark.engine_in_turn
+
 SECRET_KEY = "rotation-of-march"
 
 

@@ -36,6 +36,8 @@ from tests.services.world import (
     upload_files,
 )
 
+pytestmark = pytest.mark.engine_in_turn
+
 verify_ledger = import_module("app.services.ledger.verify_ledger")
 watch_ledger = import_module("app.services.ledger.watch_ledger")
 

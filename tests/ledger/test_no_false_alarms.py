@@ -28,6 +28,8 @@ from app.storage.signing_keys import KEY_FILE
 from tests.services.world import World, new_world, services
 from tests.storage.populated import ONE, WHO, populate
 
+pytestmark = pytest.mark.engine_in_turn
+
 
 @asynccontextmanager
 async def started(settings: Settings) -> AsyncIterator[Runtime]:

@@ -143,7 +143,7 @@ async def test_a_regression_predicts_near_the_truth_in_the_units_of_the_columns(
     assert await asked(world, release, at) == pytest.approx(10.5, abs=1.5)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @POSTGRES_DEEP
 @pytest.mark.parametrize("model", [NETWORK, deep(BINARY), LINEAR, MEAN, PRECISION], ids=lambda model: model["family"])
 async def test_a_plan_of_any_kind_costs_what_the_release_is_charged(world: World, model: dict[str, Any]):

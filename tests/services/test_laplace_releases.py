@@ -21,6 +21,8 @@ from tests.deep import deep, deep_unless, each_in_turn
 from tests.services.family_world import COLUMNS, LAPLACE, MODELS, NORMAL_MEAN, POISSON, family_rows, question_about
 from tests.services.world import World
 
+pytestmark = pytest.mark.engine_in_turn
+
 AUTO = {"kind": "auto", "epsilon": 2.0}
 TRIED = [LAPLACE, {"kind": "baps", "samples": 40, "temperature": 0.05}, {"kind": "map", "epsilon": 19.0}]
 

@@ -22,6 +22,8 @@ from app.storage.ledger_book import post
 from app.storage.releases import Release
 from tests.services.world import World
 
+pytestmark = pytest.mark.engine_in_turn
+
 COLUMNS = {"age": {"type": "real", "lower": 0, "upper": 100}, "score": {"type": "real", "lower": 0, "upper": 20}}
 DATA = b"age,score\n" + b"".join(b"%d,%d\n" % (i % 90, i % 19) for i in range(300))
 MEAN = {"family": "mvn_mean", "columns": ["age", "score"], "covariance": [[400.0, 0.0], [0.0, 4.0]]}

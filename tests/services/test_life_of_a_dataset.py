@@ -19,6 +19,8 @@ from app.storage import releases
 from tests.conftest import POSTGRES_DEEP
 from tests.services.world import COLUMNS, World, chunks_of, rows, upload_files
 
+pytestmark = pytest.mark.engine_in_turn
+
 WIDER = COLUMNS | {"days": {"type": "real", "lower": 0, "upper": 400}}
 
 

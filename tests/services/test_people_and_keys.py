@@ -11,6 +11,8 @@ from app.services.reading.answer_query import answer_query
 from app.services.releases.buy_access import buy_access
 from tests.services.world import QUESTION, SECOND_US, World, new_world
 
+pytestmark = pytest.mark.engine_in_turn
+
 
 async def test_a_key_narrowed_to_a_dashboard_reads_what_its_analyst_holds(world: World):
     dataset = await world.dataset()

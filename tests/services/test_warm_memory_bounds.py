@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from app.services.runtime.async_tasks import SingleFlight
 from app.services.runtime.warm_cache import COMPILED_BYTES_PER_BYTE, QUESTION_BYTES_MAX, Shelf
 from app.storage.cache.sealed import seal, unseal
 from tests.services.world import QUESTION, World
+
+pytestmark = pytest.mark.engine_in_turn
 
 SIZES = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 60)), max_size=60)
 

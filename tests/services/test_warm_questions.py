@@ -12,6 +12,8 @@ from app.services.runtime.warm_cache import ANSWER_BYTES_MAX, Shelf
 from tests.conftest import POSTGRES_DEEP
 from tests.services.world import World, over_http
 
+pytestmark = pytest.mark.engine_in_turn
+
 THETA = {"kind": "parameter", "name": "theta"}
 KINDS: list[dict[str, Any]] = [
     {"kind": "squared"},

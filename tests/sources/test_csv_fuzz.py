@@ -135,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=files, end=st.sampled_from(["\n", "\r\n"]), final=st.booleans())
 def test_engine_and_reference_refuse_the_same_cells(
     folder: Path, columns: dict[str, Column], lines: list[str], end: str, final: bool

@@ -18,7 +18,7 @@ from app.core.kinds.one_parameter.calibration import (
     largest_temperature,
     smallest_trim,
 )
-from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives, reason
+from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives, best, reason
 from app.core.kinds.one_parameter.families import FAMILIES, Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Laplace, MapPoint
 from app.core.kinds.one_parameter.trim_advice import trim_advice
@@ -213,6 +213,7 @@ def test_alternatives_fit_the_target_most_accurate_first_and_a_point_last(
     for each in (*sets, point):
         assert each.cost.total.epsilon(1e-6) <= epsilon
     assert samples is None or {each.mechanism.samples for each in sets} == {samples}
+    assert best(asked) == sets[0]
     assert reason(asked, sets[0], [*sets[1:], point]).startswith(f"{sets[0].mechanism.kind}: ")
 
 
@@ -255,6 +256,7 @@ def test_a_target_below_what_any_noise_gives_is_refused_and_one_above_gets_the_l
     assert largest_noise_epsilon(model, 100, 1, 10, Target(1e9, 1e-6)) == EPSILON_MAX
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_noise_wins_and_drawn_samples_come_near_with_people_and_with_samples() -> None:
     """Ten samples of 10⁵ people fit ε = 1 without cooling and add a tenth to the variance; what is left open comes nearer."""
@@ -311,6 +313,7 @@ def test_the_number_of_free_samples_does_not_rank() -> None:
         assert asked.error(asked.laplace()) == noisy.accuracy.calibrated_sd
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_constants")
 def test_expected_error_is_what_simulated_releases_show() -> None:

@@ -53,6 +53,7 @@ def test_we_read_what_pgmpy_writes(tmp_path: Path) -> None:
     np.testing.assert_allclose(read.probabilities, theirs, rtol=0, atol=1e-9)
 
 
+@pytest.mark.deep
 def test_tables_named_as_pgmpy_names_them_are_read_into_the_same_columns() -> None:
     tables = pgmpy_tables(NETWORK, CELLS)
     spec = {

@@ -9,7 +9,7 @@ import numpy as np
 from app.core.kinds.accuracy_goal import AccuracyQuestion
 from app.core.kinds.one_parameter.accuracy_search import OneParameterSearch, accuracy_search
 from app.core.kinds.one_parameter.calibration import largest_temperature, smallest_trim
-from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives
+from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives, best
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint, Mechanism
 from app.core.kinds.one_parameter.open_range import settled_model
@@ -76,7 +76,7 @@ def _advice(question: PlanQuestion, asked: Comparison, own: Alternative, rest: l
 def choose(choice: Choice) -> ReleaseMechanism:
     model = cast(Model, choice.model)
     asked = Comparison(model, choice.people, choice.unit_rows, choice.target, choice.samples, choice.samples_max)
-    return alternatives(asked)[0].mechanism
+    return best(asked).mechanism
 
 
 def settled(mechanism: ReleaseMechanism, model: ReleaseModel, people: int, unit_rows: int) -> ReleaseMechanism:
@@ -91,8 +91,8 @@ def _rated(question: PlanQuestion) -> tuple[Alternative, list[Alternative], Comp
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if is_auto(question.mechanism):
             asked = _auto(question)
-            best, *rest = alternatives(asked)
-            own = _stored(asked, best)
+            first, *rest = alternatives(asked)
+            own = _stored(asked, first)
         else:
             model, mechanism = _calibrated(question)
             cost = mechanism.cost(model, question.people, question.unit_rows)
