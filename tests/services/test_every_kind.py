@@ -30,6 +30,7 @@ NETWORK: dict[str, Any] = {
     "nodes": {"sick": {}, "test": {"parents": ["sick"]}, "ward": {"parents": ["sick"]}},
     "prior": {"strength": 2},
 }
+POOLED: dict[str, Any] = NETWORK | {"prior": {"strength": 2, "pooled": True}}
 BINARY = {"family": "naive_bayes", "class": "sick", "features": ["test"], "trim": 0.05}
 LINEAR = {
     "family": "linear_regression",
@@ -46,7 +47,7 @@ PRECISION = {"family": "normal_precision_matrix", "columns": ["age", "dose"], "r
 RELEASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"family": "bernoulli", "column": "sick"}, {"kind": "gaussian", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
     (NETWORK, {"kind": "baps", "samples": 30, "temperature": 0.2}),
-    (NETWORK, {"kind": "laplace", "samples": 30, "epsilon": 5.0}),
+    (POOLED, {"kind": "laplace", "samples": 30, "epsilon": 5.0}),
     (NETWORK, {"kind": "gaussian", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
     (NETWORK, {"kind": "map", "epsilon": 10.0}),
     (BINARY, {"kind": "fourier", "samples": 30, "epsilon": 5.0}),

@@ -43,13 +43,13 @@ def test_intervals_hold_the_truth_where_noisy_counts_taken_for_counts_do_not(kin
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize(("kind", "unit_rows"), [("laplace", 1), ("fourier", 1), ("gaussian", 1), ("gaussian", 3)])
 def test_intervals_of_parameters_and_derived_figures_cover_over_the_whole_grid(kind: str, unit_rows: int) -> None:
-    """120 datasets in each of nine settings: within 2.5 % or 4 standard errors of each (sds of 0.8 % at 90 % and 1.2 % at 50 %),
-    and all together within 1 % at 90 % and 1.5 % at 50 %, derived figures within 2.5 %: one false alarm in 40 such runs."""
+    """60 datasets in each of nine settings: within 2.5 % or 4 standard errors of each (sds of 0.3 to 0.9 % at 90 %, of 0.4 to
+    1.3 % at 50 %), and all together within 1 % at 90 % and 1.5 % at 50 %, derived figures within 2.5 %: one false alarm in 40."""
     pooled: list[Held] = []
     for people in (100, 1_000, 10_000):
         for epsilon in (0.3, 1.0, 5.0):
             found: list[Held] = []
-            for part in range(6):
+            for part in range(3):
                 source = np.random.default_rng([42, part, people, round(10 * epsilon), unit_rows, len(kind)])
                 found += held_by_many(SIX, mechanism_of(kind, epsilon), people, unit_rows, 20, source)
             pooled += found
@@ -84,23 +84,24 @@ def test_calibrated_intervals_hold_the_truth_where_draws_as_they_are_do_not() ->
 @pytest.mark.timeout(7_200)
 @pytest.mark.parametrize(("kind", "unit_rows"), [*((kind, 1) for kind in DRAWS), ("baps 20", 3)])
 def test_intervals_from_draws_cover_over_the_whole_grid(kind: str, unit_rows: int) -> None:
-    """30 datasets each of 100, 1,000 and 10,000 people at three temperatures or ε: within 4 standard errors of each, and all
-    270 together within 2 % (sd 0.55 %) for parameters at 90 %, 4 % else (sd 1.2 %)."""
+    """Six datasets each of 100, 1,000 and 10,000 people at three temperatures or ε: within 0.16, or 4 standard errors where these
+    are more, of each, and all 54 together within 2.5 % or 4 standard errors (0.2 to 1.1 % at 90 %, 0.2 to 1.2 % at 50 %)."""
     pooled: list[Held] = []
     for people in (100, 1_000, 10_000):
         for place, mechanism in enumerate(DRAWS[kind]):
             found = [
                 held_by_draws(SIX, mechanism, people, unit_rows, 2_048, source)
-                for source in (np.random.default_rng([6, d, people, unit_rows, place, len(kind)]) for d in range(30))
+                for source in (np.random.default_rng([6, d, people, unit_rows, place, len(kind)]) for d in range(6))
             ]
             pooled += found
             for name, level, shares in figures(found):
                 error = shares.std(ddof=1) / math.sqrt(len(shares))
                 print(f"{mechanism} k={unit_rows} n={people} {name} {level}: {shares.mean():.3f} ± {error:.3f}")  # noqa: T201
-                assert abs(shares.mean() - level) <= 4 * max(error, 0.02)
+                assert abs(shares.mean() - level) <= 4 * max(error, 0.04)
     for name, level, shares in figures(pooled):
-        print(f"{kind} k={unit_rows} {name} {level}: {shares.mean():.4f}")  # noqa: T201
-        assert abs(shares.mean() - level) <= (0.02 if (name, level) == ("parameters", 0.9) else 0.04)
+        error = shares.std(ddof=1) / math.sqrt(len(shares))
+        print(f"{kind} k={unit_rows} {name} {level}: {shares.mean():.4f} ± {error:.4f}")  # noqa: T201
+        assert abs(shares.mean() - level) <= max(0.025, 4 * error)
 
 
 def figures(found: list[Held]) -> list[tuple[str, float, np.ndarray]]:

@@ -133,3 +133,6 @@ def test_chains_are_affordable_or_left_to_records() -> None:
     assert found == count_pace(small, (10**6, 3 * 10**6), 20.0, 16.0, 2_048)
     assert count_pace(small, (10**9, 10**9), 20.0, 16.0, 2_048) is None
     assert count_pace(small, (1_000, 1_000), 0.1, 16.0, 2_048) is None
+    characters = count_pace(small, (10**6, 10**6), 20.0, 40.0, 2_048)
+    assert characters is not None
+    assert characters.settling == 4 * found.settling  # little noise on many rows

@@ -10,6 +10,7 @@ from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.beliefs.pace import pace
 from app.core.kinds.networks.beliefs.posterior import held, posterior_samples
 from app.core.kinds.networks.beliefs.record_chain import RecordChain
+from app.core.kinds.networks.beliefs.table_shifts import TableShifts
 from app.core.kinds.networks.mechanisms import NetworkFourier, NetworkGaussian, NetworkLaplace
 from app.core.kinds.protocols import MeasuringMechanism
 from app.errors import CalibratedUnavailable
@@ -39,6 +40,16 @@ def by_records(measured: NoisyTables) -> Array:
     steps = pace(ARROW.network, measured.rows, measured.scale, measured.moved, 2_048)
     start = block_posterior(ARROW.network, measured, 1, generator)[1]
     return RecordChain(ARROW.network, measured, steps, generator).samples(start, 2_048)
+
+
+def test_a_share_that_doubles_round_to_one_is_not_shifted() -> None:
+    """Of a weak prior: its logit is infinite."""
+    near = np.array([6.0, 0.0, 5.0, -1.0, 1.0, 0.0])
+    measured = NoisyTables(near, 1.5, True, (5, 5), 4.0, near, np.full(6, 1.5))
+    shifts = TableShifts(ARROW.network, measured, np.random.default_rng(1))
+    tables = np.array([1.0, 1e-290, 0.5, 0.5, 0.5, 0.5])
+    assert shifts.propose(tables, np.array([[0] * 5, [2] * 5]), np.full(6, 1e-3)) is None
+    assert shifts.propose(tables, np.array([[0] * 5, [2] * 5]), np.full(6, 1e-3)) is not None
 
 
 @pytest.mark.slow

@@ -265,7 +265,8 @@ def check_pooled(each: np.ndarray, parameters: int) -> None:
     for columns in (slice(0, parameters), slice(parameters, None)):
         for i, level in enumerate(LEVELS):
             pooled = each[:, i, columns].mean(axis=1)
-            error = pooled.std() / math.sqrt(len(pooled))
+            error = pooled.std(ddof=1) / math.sqrt(len(pooled))
+            print(f"{'derived' if columns.start else 'parameters'} {level}: {pooled.mean():.4f} ± {error:.4f}")  # noqa: T201
             assert abs(pooled.mean() - level) < max(0.025, 4 * error), (level, pooled.mean(), error)
 
 

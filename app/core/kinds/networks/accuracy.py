@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.networks.beliefs.block_posterior import block_posterior
+from app.core.kinds.networks.beliefs.pooled_prior import dirichlet_of, prior_concentration
 from app.core.kinds.networks.beliefs.posterior import within_range
 from app.core.kinds.networks.blocks.block_grid import block_grid
 from app.core.kinds.networks.mechanisms import NetworkMechanism
@@ -63,7 +64,11 @@ def prior_tables(model: NetworkModel, generator: np.random.Generator) -> Array:
     """Every conditional probability, one draw of the trimmed prior."""
     network = model.network
     tables = np.empty(network.cell_count)
-    for i in range(len(network.nodes)):
+    for i, node in enumerate(network.nodes):
+        if network.pooled(i):
+            own = prior_concentration(node, network.pooled_groups(i), 1, lambda shape: 1 - generator.random(shape))[0]
+            tables[network.cells(i)] = dirichlet_of(own, 1 - generator.random(own.shape)).ravel()
+            continue
         shapes = node_shapes(model, i, 1, 1, 1.0)
         success = np.empty((network.configurations(i), len(shapes)))
         for at, shape in enumerate(shapes):
@@ -71,7 +76,7 @@ def prior_tables(model: NetworkModel, generator: np.random.Generator) -> Array:
             weight = np.exp(grid.log_prior - grid.log_prior.max())
             success[:, at] = generator.choice(grid.theta, len(success), p=weight / weight.sum())
         tables[network.cells(i)] = level_probabilities(model.node_splits(i), success).ravel()
-    return tables
+    return within_range(model, tables[None])[0] if model.pooled else tables
 
 
 def simulated_rows(model: NetworkModel, tables: Array, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ MEANING = (
 METHOD = "simulated from the prior with a fixed seed; no data"
 MEASURED = (
     "not simulated for a network, which takes minutes; measured beforehand at six yes/no nodes, 100 to 10,000 people and ε from "
-    "0.3 to 5, where 90 % intervals held 87 to 91 % of truths (docs/privacy.md)"
+    "0.3 to 5, where 90 % intervals held 88 to 91 % of truths (docs/privacy.md)"
 )
 
 Maker = Callable[[float], NetworkMechanism]

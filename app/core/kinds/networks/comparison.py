@@ -83,20 +83,21 @@ def network_alternatives(
 def _fits(
     model: NetworkModel, people: int, unit_rows: int, target: Target, samples: int | None
 ) -> Iterator[Callable[[], NetworkMechanism]]:
-    free, drawn = FREE_SAMPLES if samples is None else samples, model.within is None
-    if drawn:
+    free, whole = FREE_SAMPLES if samples is None else samples, model.within is None
+    draws = whole and not model.pooled  # of some rows, and of pooled tables, there are none: noise alone is compared
+    if draws:
         for count in TRIED_SAMPLES if samples is None else (samples,):
             yield partial(fitting_baps, model, people, unit_rows, target, count)
         if samples is None:
             yield partial(_most_samples, model, people, unit_rows, target)
     makers: list[Callable[[float], NetworkMechanism]] = [lambda epsilon: NetworkLaplace(free, epsilon)]
-    if drawn:
+    if whole:
         makers.append(lambda epsilon: NetworkFourier(free, epsilon, 0.0))
     for make in makers:
         yield partial(largest_noise, make, model, people, unit_rows, target)
     if DELTA_MIN <= target.delta <= DELTA_MAX:
         yield partial(_fitting_gaussian, model, people, unit_rows, target, free)
-    if drawn and samples in (None, 1):
+    if draws and samples in (None, 1):
         yield partial(_hottest_map, model, people, unit_rows, target)
         yield partial(
             largest_noise, lambda epsilon: NetworkMap(epsilon, "probability"), model, people, unit_rows, target

@@ -41,6 +41,10 @@ class NetworkModel:
         )
 
     @property
+    def pooled(self) -> bool:
+        return any(self.network.pooled(i) for i in range(len(self.network.nodes)))
+
+    @property
     def statistic(self) -> CountsRequest | GroupedRequest:
         counts = counts_request(self.network)
         return counts if self.within is None else self.within.request(counts)
@@ -49,7 +53,7 @@ class NetworkModel:
         if self.family == "naive_bayes":
             features = [node.name for node in self.network.nodes if node.name != self.target]
             body: dict[str, Any] = {"family": self.family, "class": self.target, "features": features}
-            body["priors"] = {node.name: {"concentration": list(node.concentration)} for node in self.network.nodes}
+            body["priors"] = {node.name: _prior_json(node) for node in self.network.nodes}
         else:
             body = {"family": self.family, "nodes": {node.name: _node_json(node) for node in self.network.nodes}}
         return body | {"trim": self.trim, "splits": self.splits} | self._groups_json()
@@ -77,4 +81,10 @@ class NetworkModel:
 
 
 def _node_json(node: Node) -> Mapping[str, Any]:
-    return {"parents": list(node.parents), "prior": {"concentration": list(node.concentration)}}
+    return {"parents": list(node.parents), "prior": _prior_json(node)}
+
+
+def _prior_json(node: Node) -> dict[str, Any]:
+    found: dict[str, Any] = {"concentration": list(node.concentration)}
+    by = {"pooled_by": list(node.pooled_by)} if node.pooled_by else {}
+    return found | ({"pooled": True} | by if node.pooled else {})

@@ -27,10 +27,34 @@ _Concentration = Annotated[float, Field(ge=CONCENTRATION_MIN, le=CONCENTRATION_T
 _ColumnName = Annotated[str, Field(min_length=1, max_length=NAME_LENGTH_MAX)]
 
 
+_Pooled = Annotated[
+    bool,
+    Field(
+        exclude_if=lambda pooled: not pooled,
+        description="Whether tables under different configurations of the parents come from one Dirichlet law, whose mean has "
+        "this prior and whose strength is unknown: nearly empty configurations are then believed to be like the others, as far "
+        "as those are alike. For noise mechanisms.",
+    ),
+]
+
+
+_PooledBy = Annotated[
+    list[_ColumnName],
+    Field(
+        max_length=NODES_MAX,
+        exclude_if=lambda by: not by,
+        description="Of a pooled prior: some of the parents. Tables under configurations in which these are equal are more alike "
+        "than others: their common mean is one of a law of means.",
+    ),
+]
+
+
 class StrengthPrior(Spec):
     """A Dirichlet prior with the same concentration for every level."""
 
     strength: _Concentration = Field(description="The concentration of a level; 1 is uniform.")
+    pooled: _Pooled = False
+    pooled_by: _PooledBy = Field(default=[])
 
 
 class ConcentrationPrior(Spec):
@@ -41,6 +65,8 @@ class ConcentrationPrior(Spec):
         Field(min_length=2, max_length=LEVELS_MAX),
         Expects(f"a list of numbers from {CONCENTRATION_MIN:g} to {CONCENTRATION_TOTAL_MAX:g}, one a level"),
     ] = Field(description="One number a level, in the order of the column's levels.")
+    pooled: _Pooled = False
+    pooled_by: _PooledBy = Field(default=[])
 
 
 NodePrior = TypeAliasType(
@@ -60,7 +86,7 @@ class _TrimmedTables(Spec):
     family: str
     prior: StrengthPrior = Field(
         default=StrengthPrior(strength=1.0),
-        exclude_if=lambda prior: prior.strength == 1,
+        exclude_if=lambda prior: prior.strength == 1 and not prior.pooled,
         description="Of the nodes without one of their own.",
     )
     trim: Maybe[Trim] = Field(default=None, description=TRIM_WORDS)
@@ -96,7 +122,8 @@ def build_network_model(spec: BayesianNetworkModel, columns: Mapping[str, Column
         where, node = f"model.nodes.{name}", spec.nodes[name]
         levels = column_levels(where, name, columns)
         prior = _prior(f"{where}.prior", node.prior, spec.prior, len(levels))
-        nodes.append(Node(name, levels, tuple(node.parents), prior))
+        parents = tuple(node.parents)
+        nodes.append(Node(name, levels, parents, prior, *_pooled(f"{where}.prior", node.prior, spec.prior, parents)))
     return _model(spec, "network", build_network(nodes))
 
 
@@ -109,8 +136,10 @@ def build_naive_bayes(spec: NaiveBayesModel, columns: Mapping[str, Column]) -> N
     nodes = []
     for name in (target, *features):
         levels = column_levels("model.class" if name == target else "model.features", name, columns)
-        prior = _prior(f"model.priors.{name}", spec.priors.get(name), spec.prior, len(levels))
-        nodes.append(Node(name, levels, () if name == target else (target,), prior))
+        own = spec.priors.get(name)
+        prior = _prior(f"model.priors.{name}", own, spec.prior, len(levels))
+        parents = () if name == target else (target,)
+        nodes.append(Node(name, levels, parents, prior, *_pooled(f"model.priors.{name}", own, spec.prior, parents)))
     return _model(spec, "naive_bayes", build_network(nodes, "model.features"), target)
 
 
@@ -141,3 +170,19 @@ def _prior(where: str, own: Spec | None, shared: StrengthPrior, levels: int) -> 
         field = "model.prior" if own is None else where
         raise InvalidModel(field, f"numbers that sum to at most {CONCENTRATION_TOTAL_MAX:g}")
     return weights
+
+
+def _pooled(
+    where: str, own: Spec | None, shared: StrengthPrior, parents: tuple[str, ...]
+) -> tuple[bool, tuple[str, ...]]:
+    """Whether it is, and by which parents; those that the network's prior names are by those of them that a node has."""
+    stated = isinstance(own, StrengthPrior | ConcentrationPrior)
+    prior, where = (own, where) if isinstance(own, StrengthPrior | ConcentrationPrior) else (shared, "model.prior")
+    by = tuple(name for name in parents if name in prior.pooled_by)
+    if prior.pooled_by and not prior.pooled:
+        raise InvalidModel(f"{where}.pooled_by", "parents of a pooled prior; this one is not pooled")
+    if stated and set(prior.pooled_by) - set(parents):
+        raise InvalidModel(f"{where}.pooled_by", "parents of the node")
+    if len(by) == len(parents) and stated and by:
+        raise InvalidModel(f"{where}.pooled_by", "fewer than all parents, so that some configurations are alike")
+    return prior.pooled, () if len(by) == len(parents) else by

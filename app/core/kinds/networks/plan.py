@@ -191,9 +191,12 @@ def _bounds(
     delta = 1 - CONFIDENCE
     if isinstance(mechanism, NetworkLaplace):
         most = proposition_1(model, mechanism, people, unit_rows, delta)
+        noisy = _bound("proposition_1", most, "no count is further from its noisy version than this")
+        if model.pooled:
+            return [noisy]  # theorem 1 is about tables of one prior each
         divergence = theorem_1(model, mechanism, people, unit_rows, delta)
         return [
-            _bound("proposition_1", most, "no count is further from its noisy version than this"),
+            noisy,
             _bound("theorem_1", divergence, "divergence of the exact posterior from the noisy one, at most, in nats"),
         ]
     if isinstance(mechanism, NetworkFourier):

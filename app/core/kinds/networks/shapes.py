@@ -7,6 +7,7 @@ from app.core.kinds.networks.grouped_totals import sole_parents
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
 from app.core.kinds.networks.splits import deepest
+from app.errors import InvalidMechanism
 
 DETAILED_SHAPES_MAX = 48
 """Different blocks whose costs are certified one by one, a tenth of a second each; any more are charged by their range. With
@@ -14,7 +15,14 @@ several rows a person each has more moves to certify, and fewer are."""
 
 
 def block_shapes(model: NetworkModel, rows: int, unit_rows: int, temperature: float) -> list[BlockShape]:
-    """The different shapes among all blocks, which are far fewer than the blocks; those of most nodes first."""
+    """The different shapes among all blocks, which are far fewer than the blocks; those of most nodes first.
+
+    Raises InvalidMechanism where a prior is pooled: blocks are drawn, and charged, each by its own prior.
+    """
+    if model.pooled:
+        raise InvalidMechanism(
+            "mechanism.kind", "laplace, gaussian or fourier, where a prior is pooled: draws are block by block"
+        )
     found: dict[BlockShape, int] = {}
     for i in range(len(model.network.nodes)):
         for shape in node_shapes(model, i, rows, unit_rows, temperature):

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.errors import InvalidModel
 
 NODES_MAX = 1_000
@@ -27,6 +30,10 @@ class Node:
     levels: tuple[str, ...]
     parents: tuple[str, ...] = ()
     concentration: tuple[float, ...] = ()
+    pooled: bool = False
+    """Whether configurations learn from each other, around that prior (`beliefs/pooled_prior.py`)."""
+    pooled_by: tuple[str, ...] = ()
+    """Parents: configurations in which these are equal learn more from each other than from others."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,18 @@ class Network:
 
     def configurations(self, i: int) -> int:
         return math.prod(self.shape(i)[:-1])
+
+    def pooled(self, i: int) -> bool:
+        """Whether node i's configurations learn from each other; a single one has none to learn from."""
+        return self.nodes[i].pooled and self.configurations(i) > 1
+
+    def pooled_groups(self, i: int) -> NDArray[np.int64]:
+        """Node i's configurations, (groups, members): a row for all values of the parents that it is pooled by."""
+        shape, by = self.shape(i)[:-1], self.nodes[i].pooled_by
+        axes = [axis for axis, name in enumerate(self.nodes[i].parents) if name in by]
+        rest = [axis for axis in range(len(shape)) if axis not in axes]
+        places = np.arange(math.prod(shape)).reshape(shape).transpose(*axes, *rest)
+        return places.reshape(math.prod(shape[axis] for axis in axes), -1)
 
     def cells(self, i: int) -> slice:
         """The columns of node i's table."""

@@ -3,7 +3,7 @@
 Tables are those of n made-up records (`made_up_tables.py`): they agree about everything tables can agree about, are whole, not
 negative and sum to n. A turn has three kinds of moves; each leaves p(θ, tables | R) as it is, whatever structure and noise:
 
-  θ | tables    is Dirichlet, configuration by configuration, whatever R.
+  θ | tables    is Dirichlet, configuration by configuration, whatever R; of a pooled node after its prior has moved.
   redrawing     some records lose the value of a node and all that was drawn after it, and get others from p(x | θ); taken
                 with probability min(1, p(R | new counts)/p(R | old counts)): the prior cancels (Ju, Awan, Gong and Rao 2022).
   shifting      a share p of two levels of one configuration becomes p', logit p' normal around logit p, and every record of the
@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.kinds.networks.beliefs.count_pace import CountPace
+from app.core.kinds.networks.beliefs.count_pace import CountPace, first_heat
 from app.core.kinds.networks.beliefs.made_up_tables import TINIEST, Array, Bool, MadeUpTables, Whole
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
+from app.core.kinds.networks.beliefs.pooled_prior import PooledPriors
 from app.core.kinds.networks.structure import Network
 
 TAKEN = 0.4
@@ -62,8 +63,7 @@ class CountChains:
     ) -> None:
         self._network, self._releases, self._pace, self._generator = network, releases, pace, generator
         self._measured = releases[0]
-        own = [np.tile(node.concentration, network.configurations(i)) for i, node in enumerate(network.nodes)]
-        self._prior = np.concatenate(own)[:, None]
+        self._priors = PooledPriors(network, pace.chains * len(releases), generator, len(releases))
         sizes = [np.full(network.configurations(i), len(node.levels)) for i, node in enumerate(network.nodes)]
         self._sizes = np.concatenate(sizes)
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
@@ -116,7 +116,7 @@ class CountChains:
     def _settle(self, turns: int) -> None:
         """From noise as wide as counts vary by themselves down to the true one in half of the turns, so that tables made from
         first guesses of θ find what was measured however many records there are; then as it is."""
-        heat = max(1.0, 0.5 * self._rows_most**0.5 / self._measured.scale)
+        heat = first_heat(self._measured.rows, self._measured.scale)
         for turn in range(turns):
             before, self._state.heat = self._state.heat, max(1.0, heat ** (1 - 2 * turn / turns))
             wider = self._state.heat / before
@@ -126,6 +126,7 @@ class CountChains:
             self._turn(settling=True)
 
     def _turn(self, *, settling: bool = False) -> None:
+        self._priors.turn(self._state.counts, settling=settling)
         self._state.theta = self._drawn()
         if self._measured.rows[0] < self._rows_most:
             taken = self._come_or_go()
@@ -148,7 +149,7 @@ class CountChains:
 
     def _drawn(self) -> Array:
         """One draw of every table of probabilities given its counts, for each chain."""
-        weights = self._generator.standard_gamma(self._prior + self._state.counts) + TINIEST
+        weights = self._generator.standard_gamma(self._priors.concentration + self._state.counts) + TINIEST
         return np.asarray(weights / np.repeat(np.add.reduceat(weights, self._starts, axis=0), self._sizes, axis=0))
 
     def _redraw(self, at: int) -> Bool:
@@ -163,7 +164,8 @@ class CountChains:
         place = state.places[at]
         pair = self._generator.choice(place.levels, 2, replace=False).tolist() if place.levels > 2 else [0, 1]
         own = state.theta[place.cells].reshape(-1, place.levels, state.chains)[part]
-        prior = self._prior[place.cells].reshape(-1, place.levels, 1)[part]
+        prior = self._priors.concentration[place.cells]
+        prior = prior.reshape(-1, place.levels, prior.shape[1])[part]
         logit = np.log(own[:, pair[0]]) - np.log(own[:, pair[1]])
         new = logit + shifting.step * self._generator.standard_normal(logit.shape)
         shares, before = _log_shares(new), _log_shares(logit)

@@ -9,6 +9,7 @@ one: there, noise is small beside what counts vary by themselves, and tables hav
 import math
 from dataclasses import dataclass
 
+from app.core.kinds.networks.beliefs.pooled_prior import pooled_work
 from app.core.kinds.networks.beliefs.table_shifts import SHIFTS
 from app.core.kinds.networks.structure import Network
 
@@ -28,6 +29,8 @@ VARIABLES_MAX = 8_000_000
 ROW_MOVES = 2
 
 _FIXED_S, _NODE_S, _CELL_S, _VARIABLE_S, _BLOCK_S = 100e-6, 15e-6, 100e-9, 12e-9, 6e-6
+GAMMA_S = 40e-9
+"""lnΓ, for priors that are pooled."""
 _SHIFT_S, _SHIFT_NODE_S, _SHIFT_ROW_S = 60e-6, 8e-6, 3e-9
 
 
@@ -53,6 +56,7 @@ def pace(network: Network, rows: tuple[int, int], scale: float, moved: float, sa
     block = max(1, math.floor(wished))
     passes = 1 + (ROW_MOVES if rows[0] < rows[1] else 0)
     fixed = _FIXED_S + passes * (nodes * _NODE_S + network.cell_count * _CELL_S)
+    fixed += pooled_work(network) * GAMMA_S
     fixed += SHIFTS * (_SHIFT_S + nodes * _SHIFT_NODE_S + rows[1] * _SHIFT_ROW_S)
     each = nodes * _VARIABLE_S + _BLOCK_S / block
     window = max(min(rows[1], math.floor((TURN_S - fixed) / each)), min(rows[1], 100))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.beliefs.pace import ROW_MOVES, SETTLING, Pace
+from app.core.kinds.networks.beliefs.pooled_prior import PooledPriors
 from app.core.kinds.networks.beliefs.table_shifts import SHIFTS, TableShifts
 from app.core.kinds.networks.structure import Network
 
@@ -44,8 +45,7 @@ class Drawing:
         self._levels = [len(node.levels) for node in network.nodes]
         self._parents = [network.parents(i) for i in nodes]
         self._cells = [network.cells(i) for i in nodes]
-        own = [np.tile(node.concentration, network.configurations(i)) for i, node in enumerate(network.nodes)]
-        self._concentration = np.concatenate(own)
+        self.priors = PooledPriors(network, 1, generator)
         sizes = [np.full(network.configurations(i), self._levels[i]) for i in nodes]
         self._sizes = np.concatenate(sizes)
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
@@ -54,7 +54,7 @@ class Drawing:
 
     def tables(self, counts: Array | NDArray[np.int64]) -> Array:
         """One draw of every table given its counts."""
-        weights = self._generator.standard_gamma(self._concentration + counts) + _TINIEST
+        weights = self._generator.standard_gamma(self.priors.concentration[:, 0] + counts) + _TINIEST
         return np.asarray(weights / np.repeat(np.add.reduceat(weights, self._starts), self._sizes))
 
     def records(self, tables: Array, rows: int) -> Places:
@@ -104,7 +104,7 @@ class RecordChain:
         """(kept, cells) draws of θ, evenly from all turns after settling down from the tables `start`."""
         state = self._begin(start)
         for _ in range(SETTLING):
-            taken, changed = self._turn(state)
+            taken, changed = self._turn(state, settling=True)
             state.block = _resized(state.block, taken, state.places.shape[1])
             state.step = _resized(state.step, changed, state.places.shape[1])
         chosen = np.linspace(0, self._pace.turns, kept, endpoint=False).astype(np.int64)
@@ -124,8 +124,9 @@ class RecordChain:
         residual = self._measured.observed - self._measured.numbers(counts)
         return _State(places, counts, residual, self._measured.log_law(residual), self._pace.block, self._pace.block)
 
-    def _turn(self, state: _State) -> tuple[float, float]:
+    def _turn(self, state: _State, *, settling: bool = False) -> tuple[float, float]:
         """θ, then records. Returns the shares of blocks and of changes of their number that were taken."""
+        self._drawing.priors.turn(state.counts[:, None], settling=settling)
         tables = self._drawing.tables(state.counts)
         for _ in range(SHIFTS):
             tables = self._shift(state, tables)
@@ -144,7 +145,7 @@ class RecordChain:
         return float(np.mean(shares)) if shares else 0.0, changed  # of no records no block is drawn
 
     def _shift(self, state: _State, tables: Array) -> Array:
-        proposal = self._shifts.propose(tables, state.places)
+        proposal = self._shifts.propose(tables, state.places, self._drawing.priors.concentration[:, 0])
         if proposal is None:
             return tables
         shifted, moved, places, ratio = proposal

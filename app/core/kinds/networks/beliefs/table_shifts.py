@@ -34,7 +34,6 @@ class TableShifts:
         self._parents = [network.parents(i) for i in nodes]
         self._cells = [network.cells(i) for i in nodes]
         self._starts = [cells.start for cells in self._cells]
-        self._prior = [node.concentration for node in network.nodes]
         self._below = [_descendants(self._parents, i) for i in nodes]
         self._places = [(i, j) for i in nodes for j in range(network.configurations(i))]
         self._steps = [self._step(measured, i, j) for i, j in self._places]
@@ -50,7 +49,9 @@ class TableShifts:
         step = REACH * spread / (information + spread) / math.sqrt(1 + len(self._below[node]))
         return min(max(step, STEP_LEAST), STEP_MOST)
 
-    def propose(self, tables: Array, places: Places) -> tuple[Array, Places, Places, float] | None:
+    def propose(
+        self, tables: Array, places: Places, concentration: Array
+    ) -> tuple[Array, Places, Places, float] | None:
         """(tables, which records change, their new places in all nodes, log ratio of the prior), or nothing to change."""
         at, self._next = self._next, (self._next + 1) % len(self._places)
         node, configuration = self._places[at]
@@ -60,18 +61,19 @@ class TableShifts:
         a, b = start + first, start + second
         both = tables[a] + tables[b]
         share = tables[a] / both
+        if not 0 < share < 1:
+            return None  # of a weak prior, so near to 0 or 1 that doubles do not tell
         logit = math.log(share) - math.log1p(-share) + self._steps[at] * float(self._generator.standard_normal())
         new = 1 / (1 + math.exp(-logit))
-        if not (0 < share < 1 and 0 < new < 1):
+        if not 0 < new < 1:
             return None
         source, target, chance = (a, b, (share - new) / share) if new < share else (b, a, (new - share) / (1 - share))
         moved = np.flatnonzero(places[node] == source)
         moved = moved[self._generator.random(len(moved)) < chance]
         changed = tables.copy()
         changed[a], changed[b] = new * both, (1 - new) * both
-        alpha, beta = self._prior[node][first], self._prior[node][second]
-        ratio = alpha * math.log(new / share) + beta * math.log((1 - new) / (1 - share))
-        return changed, moved, self._redrawn(changed, places[:, moved], node, target), ratio
+        ratio = concentration[a] * math.log(new / share) + concentration[b] * math.log((1 - new) / (1 - share))
+        return changed, moved, self._redrawn(changed, places[:, moved], node, target), float(ratio)
 
     def _redrawn(self, tables: Array, old: Places, node: int, target: int) -> Places:
         found = old.copy()
