@@ -6,16 +6,16 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from app.api.auth import read_reader
-from app.api.conditional import ready_response, tag_headers, takes_gzip, unchanged
+from app.api.conditional import ready_response
 from app.api.documentation import CACHED, PARAMETERS, ROLE, THING, UNCHANGED, operation
-from app.api.downloads import Download
+from app.api.downloads import file_response
 from app.api.negotiation import MEDIA_TYPES, chosen_format
 from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
 from app.api.responses import page_headers
 from app.api.schemas.checks import Check
 from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
 from app.core.decisions import SAMPLES, View
-from app.services.reading import build_export, describe_export, read_check, read_density, read_summary, right_to
+from app.services.reading import describe_export, read_check, read_density, read_summary
 from app.services.reading.exports import FORMATS
 from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
 from app.services.reading.read_density import BINS_MAX, Kind
@@ -194,16 +194,4 @@ async def get_samples(
         parameters=parameter,
         view=view,
     )
-    gzipped = export.worth_compressing and takes_gzip(request.headers)
-    headers = tag_headers(export.etag, gzipped)
-    known = unchanged(request, headers)
-    if known is not None:
-        return known
-    headers["Content-Disposition"] = f'attachment; filename="{export.filename}"'
-    return Download(
-        await build_export(runtime, export),
-        headers=headers,
-        media_type=export.format.media_type,
-        gzipped=gzipped,
-        check=right_to(runtime, export),
-    )
+    return await file_response(request, runtime, export)

@@ -19,7 +19,7 @@ from app.services.reading.card_lines import LINES, CardFacts, check_line, neighb
 from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
-from app.services.reading.view_lines import range_line, views_line
+from app.services.reading.view_lines import range_line, synthetic_line, views_line
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
@@ -83,6 +83,7 @@ def build_card(
     about_answers = [
         range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
         views_line(views, mechanism.approximation(model)),
+        *synthetic_line(model),
     ]
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []

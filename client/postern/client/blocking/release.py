@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from postern.client.asking import AskedRelease
+from postern.client.call import Call
 from postern.client.calls import pages, readers
 from postern.client.exporting import form_of, whole_file
 from postern.client.questions import AnyQuestion, View
@@ -135,7 +136,18 @@ class Release(AskedRelease[Answer]):
     ) -> Path:
         """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
         place = Path(target)
-        call = readers.export(self.id, form_of(place, form), parameters, self._view)
+        return self._fetched(readers.export(self.id, form_of(place, form), parameters, self._view), place)
+
+    def synthetic(
+        self, target: str | PathLike[str], *, rows: int = 1_000, seed: int = 0, form: str | None = None
+    ) -> Path:
+        """Made-up rows as a file, .csv or .parquet: free, from what you may believe, and no more accurate than the release."""
+        place = Path(target)
+        return self._fetched(
+            readers.synthetic(self.id, form_of(place, form, readers.SYNTHETIC_FORMS), rows, seed), place
+        )
+
+    def _fetched(self, call: Call[None], place: Path) -> Path:
         with closing(self._client.open(call)) as opened, whole_file(place) as file:
             for chunk in opened.chunks():
                 file.write(chunk)

@@ -28,6 +28,7 @@ MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "netcdf": "application/x-netcdf",
 }
+SYNTHETIC_FORMS = ("csv", "parquet")
 SUFFIXES = {
     ".json": "json",
     ".csv": "csv",
@@ -138,6 +139,11 @@ def samples(release: str, parameters: Sequence[str] | None, view: View | None = 
 def export(release: str, form: str, parameters: Sequence[str] | None, view: View | None = None) -> Call[None]:
     asked = query(format=form, parameter=parameters, view=view)
     return Call("GET", path("releases", release, "samples"), nothing, asked, accept=MEDIA_TYPES[form])
+
+
+def synthetic(release: str, form: str, rows: int, seed: int) -> Call[None]:
+    asked = query(format=form, rows=rows, seed=seed)
+    return Call("GET", path("releases", release, "synthetic"), nothing, asked, accept=MEDIA_TYPES[form])
 
 
 def density(
