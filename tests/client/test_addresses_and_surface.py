@@ -132,6 +132,7 @@ def test_there_is_a_builder_for_every_kind_of_question() -> None:
         surface.explanation(),
         surface.contrast({"a": 1.0}),
         surface.in_group({"arm": "drug"}, theta),
+        surface.comparison(theta, surface.in_release("rel_other", theta)),
     ]
     utilities = [
         surface.squared(),

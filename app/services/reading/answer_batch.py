@@ -25,6 +25,7 @@ from app.services.reading.answer_query import (
     problem_of,
     read_question,
 )
+from app.services.reading.other_releases import OTHER_REFUSED, describe_asked, open_asked
 from app.services.reading.published_release import (
     describe_view,
     open_view,
@@ -75,7 +76,7 @@ class Batch:
             try:
                 async with self.line:
                     body = await self._answer(bytes(raw))
-            except (InvalidInput, CalibratedUnavailable) as refusal:
+            except (InvalidInput, CalibratedUnavailable, *OTHER_REFUSED) as refusal:
                 outcome = "problem", encode(problem_of(refusal))
                 self.problems += 1
             else:
@@ -88,7 +89,7 @@ class Batch:
 
     async def _answer(self, body: bytes) -> bytes:
         keep, spec = self.work_left is not None, decode_json(body)
-        public, release = await self._opened(view_asked(spec))
+        public, release = await self._opened(spec)
         question = await read_question(self.runtime, public, body, self.line.in_thread, spec=spec, keep=keep)
         asked = len(self.queries) if self.together else 1
         question.utility.check(public.size)
@@ -102,15 +103,16 @@ class Batch:
         self.doubt = max(self.doubt, delta) if self.together else self.doubt + delta
         return answer
 
-    async def _opened(self, view: View) -> tuple[PublicRelease, PublishedRelease | None]:
+    async def _opened(self, spec: Any) -> tuple[PublicRelease, PublishedRelease | None]:
         """With None in a dry run: there is nothing to answer from, and a view is described once."""
-        asked = self.runtime, self.release_id, self.samples, view
+        asked = self.runtime, self.reader, self.release_id, self.samples, spec
         if not self.dry_run:
-            release = await open_view(*asked)
+            release = await open_asked(*asked)
             return release.public, release
+        view = view_asked(spec)
         if view not in self.described:
-            self.described[view] = await describe_view(*asked)
-        return self.described[view], None
+            self.described[view] = await describe_view(self.runtime, self.release_id, self.samples, view)
+        return await describe_asked(*asked, own=self.described[view]), None
 
     def _spend(self, work: int) -> None:
         if self.work_left is None:

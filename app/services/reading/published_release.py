@@ -167,5 +167,6 @@ async def _stored(runtime: Runtime, release_id: str, samples: int, view: View) -
         approximate=mechanism.approximation(model) if view == CALIBRATED else None,
         doubt=None if verdict is None or verdict.outcome == "no_objection" else verdict.text,
         rehearsal=dataset.rehearsal is not None,
+        dataset=dataset.id,
     )
     return Stored(public, int(release.cost["samples"]), release, mechanism)

@@ -85,6 +85,14 @@ class PublicRelease:
 
     doubt: str | None = None
     rehearsal: bool = False
+    dataset: str = ""
+    beside: "tuple[PublicRelease, ...]" = ()
+    """Other releases that a question names, as this reader may see them; `size` is then that of the shortest."""
+
+    @property
+    def samples_used(self) -> int:
+        """How many of the reader's samples answers rest on."""
+        return self.evidence if self.view == CALIBRATED else self.size
 
     @property
     def points(self) -> int | None:
@@ -93,6 +101,10 @@ class PublicRelease:
     @property
     def key(self) -> tuple[str, int, View]:
         return self.id, self.evidence, self.view
+
+    def answer_key(self, questions: int, body: bytes) -> Hashable:
+        """Of an answer: which prefix of which releases, how many were asked together, and the text, which names the view."""
+        return (self.id, self.evidence, questions, body, *((other.id, other.evidence) for other in self.beside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +136,7 @@ class ReadyBody:
 
 
 class WarmMemory:
-    """Views of releases by (id, prefix, view), compiled questions by (release, body), answers by (id, prefix, body), plans by
+    """Views of releases by (id, prefix, view), compiled questions by (release, body), answers by (ids, prefixes, body), plans by
     body, verdicts by release; tables, curves and small files by what was asked of which prefix, and receipts by release, prefix
     and parameters."""
 

@@ -12,16 +12,15 @@ from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.estimands import AnyEstimand, Askable, Context, Estimand, EstimandKind
-from app.core.decisions.estimands.estimand import Classified, Guess, Inner, Observed, is_guessed, is_number
+from app.core.decisions.estimands.estimand import Classified, Guess, Inner, NumberSpec, Observed, is_guessed, is_number
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.kinds.protocols import ReleaseModel
 from app.core.parameters import Parameter
-from app.core.specs import Spec
 from app.errors import InvalidQuery
 
 
-class GroupSpec(Spec):
+class GroupSpec(NumberSpec):
     """An estimand of the model, in one group."""
 
     kind: Literal["group"] = Field(description="The name of the estimand.")
