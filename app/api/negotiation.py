@@ -5,7 +5,7 @@ from typing import Any
 
 from app.api.conditional import weighted
 from app.errors import InvalidInput, NotAcceptable
-from app.services.reading.exports import FORMATS, SYNTHETIC_FORMATS, ExportFormat
+from app.services.reading.exports import FORMATS, LONG_FORMATS, SYNTHETIC_FORMATS, ExportFormat
 
 
 def media_types(formats: Iterable[ExportFormat[Any]]) -> dict[str, str]:
@@ -13,6 +13,7 @@ def media_types(formats: Iterable[ExportFormat[Any]]) -> dict[str, str]:
 
 
 MEDIA_TYPES = media_types(FORMATS.values())
+LONG_MEDIA_TYPES = media_types(LONG_FORMATS.values())
 SYNTHETIC_MEDIA_TYPES = media_types(SYNTHETIC_FORMATS.values())
 
 

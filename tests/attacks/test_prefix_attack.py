@@ -83,14 +83,17 @@ def recipes(dataset_id: str) -> Recipes:
         ("GET", "/v1/releases/{release_id}/check"): nothing,
         ("GET", "/v1/releases/{release_id}/summary"): [
             {}, {"params": {"level": 0.5}}, {"params": {"parameter": "x"}}, {"params": {"view": "calibrated"}},
+            {"params": {"layout": "long", "format": "csv"}},
         ],
         ("GET", "/v1/releases/{release_id}/density"): [
             {}, {"params": {"kind": "density"}}, {"params": {"bins": 0}}, {"params": {"view": "calibrated"}},
+            {"params": {"layout": "long", "format": "parquet"}},
         ],
         ("GET", "/v1/releases/{release_id}/samples"): [
             {"params": {"format": name}, "headers": {"Accept-Encoding": coding}}
             for name in (*FORMATS, "no such format") for coding in ("identity", "gzip")
-        ] + [{"params": {"format": name, "view": "calibrated"}} for name in ("json", "csv")],
+        ] + [{"params": {"format": name, "view": "calibrated"}} for name in ("json", "csv")]
+        + [{"params": {"format": name, "layout": "long"}} for name in ("json", "arrow")],
         ("GET", "/v1/releases/{release_id}/synthetic"): [
             {"params": {"rows": rows, "seed": 3, "format": name}} for rows in (0, 40) for name in SYNTHETIC_FORMATS
         ],

@@ -4,6 +4,7 @@ from app.services.reading.answer_batch import answer_queries, stream_queries
 from app.services.reading.answer_query import answer_query, one_turn, preview_query
 from app.services.reading.built_files import build_export, right_to, worth_compressing
 from app.services.reading.export_samples import describe_export
+from app.services.reading.long_tables import describe_long
 from app.services.reading.read_card import read_card
 from app.services.reading.read_check import read_check
 from app.services.reading.read_density import read_density
@@ -15,6 +16,7 @@ __all__ = [
     "answer_query",
     "build_export",
     "describe_export",
+    "describe_long",
     "describe_synthetic",
     "one_turn",
     "preview_query",

@@ -11,8 +11,8 @@ from app.services.reading.exports.json_rows import JSON
 from app.services.reading.exports.netcdf_file import NETCDF
 from app.services.reading.exports.parquet_file import PARQUET
 from app.services.reading.exports.table import Table
-from app.services.reading.exports.table_binary import write_rows_parquet
-from app.services.reading.exports.table_text import write_rows_csv
+from app.services.reading.exports.table_binary import write_rows_parquet, write_table_arrow, write_table_parquet
+from app.services.reading.exports.table_text import write_rows_csv, write_table_csv, write_table_json
 
 FORMATS: dict[str, ExportFormat[Draws]] = {each.name: each for each in (JSON, CSV, ARROW, PARQUET, NETCDF)}
 
@@ -24,5 +24,12 @@ def _of_tables(kind: ExportFormat[Any], write: Any) -> ExportFormat[Table]:
 
 SYNTHETIC_FORMATS = {"csv": _of_tables(CSV, write_rows_csv), "parquet": _of_tables(PARQUET, write_rows_parquet)}
 """Of synthetic rows, the one that is sent unless another is asked for first."""
+LONG_FORMATS = {
+    "json": _of_tables(JSON, write_table_json),
+    "csv": _of_tables(CSV, write_table_csv),
+    "arrow": _of_tables(ARROW, write_table_arrow),
+    "parquet": _of_tables(PARQUET, write_table_parquet),
+}
+"""Of tables in long format."""
 
-__all__ = ["FORMATS", "SYNTHETIC_FORMATS", "ExportFormat"]
+__all__ = ["FORMATS", "LONG_FORMATS", "SYNTHETIC_FORMATS", "ExportFormat"]

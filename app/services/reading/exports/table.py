@@ -13,7 +13,7 @@ CELLS_AT_ONCE = 2**13
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """Doubles, whole numbers or truths; or, with `levels`, which of these texts each row has."""
+    """Doubles, of which NaN stands for none, whole numbers or truths; or, with `levels`, which of these texts each row has."""
 
     name: str
     values: NDArray[Any]

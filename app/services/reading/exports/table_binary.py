@@ -47,7 +47,9 @@ def _arrow_table(table: Table, metadata: Mapping[str, bytes]) -> Any:
     import pyarrow as pa
 
     columns = [_arrow_column(column) for column in table.columns]
-    fields = [pa.field(name, each.type, nullable=False) for name, each in zip(table.names, columns, strict=True)]
+    fields = [
+        pa.field(name, each.type, nullable=each.null_count > 0) for name, each in zip(table.names, columns, strict=True)
+    ]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, dict(metadata)))
 
 
@@ -63,8 +65,12 @@ def _arrow_column(column: TableColumn) -> Any:
     if kind == "b":
         bits = np.packbits(column.values, bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(bits)])
-    plain, type_ = (np.float64, pa.float64()) if kind == "f" else (np.int64, pa.int64())
-    return pa.Array.from_buffers(type_, count, [None, pa.py_buffer(np.ascontiguousarray(column.values, plain))])
+    if kind == "f":
+        there = ~np.isnan(column.values)
+        known = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+        values = pa.py_buffer(np.ascontiguousarray(column.values, np.float64))
+        return pa.Array.from_buffers(pa.float64(), count, [known, values])
+    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(np.ascontiguousarray(column.values, np.int64))])
 
 
 def _texts(levels: tuple[str, ...]) -> Any:

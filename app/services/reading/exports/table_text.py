@@ -1,6 +1,7 @@
 """Tables as text: CSV, with or without the receipt in its first line, and JSON with one list a row.
 
-Every double is the shortest decimal that reads back as itself; texts are quoted in CSV and otherwise as they were declared.
+Every double is the shortest decimal that reads back as itself, and one that is missing an empty cell or null; texts are quoted in
+CSV and otherwise as they were declared.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,5 +44,10 @@ def _texts(column: TableColumn) -> list[str]:
     if column.levels is not None:
         levels = [quoted(level) for level in column.levels]
         return [levels[code] for code in column.values.tolist()]
-    kinds: dict[str, Callable[[Any], str]] = {"f": repr, "b": _TRUTHS.__getitem__}
+    kinds: dict[str, Callable[[Any], str]] = {"f": _number, "b": _TRUTHS.__getitem__}
     return [*map(kinds.get(column.values.dtype.kind, str), column.values.tolist())]
+
+
+def _number(value: float) -> str:
+    """Nothing where there is no number."""
+    return "" if value != value else repr(value)

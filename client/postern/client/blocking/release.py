@@ -132,11 +132,18 @@ class Release(AskedRelease[Answer]):
         return self._client.send(readers.samples(self.id, parameters, self._view))
 
     def export(
-        self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
+        self,
+        target: str | PathLike[str],
+        *,
+        form: str | None = None,
+        parameters: Sequence[str] | None = None,
+        layout: Literal["long"] | None = None,
     ) -> Path:
-        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
+        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk.
+
+        `layout="long"`: one row a draw, group and parameter, with the group's columns as columns; not for .nc."""
         place = Path(target)
-        return self._fetched(readers.export(self.id, form_of(place, form), parameters, self._view), place)
+        return self._fetched(readers.export(self.id, form_of(place, form), parameters, self._view, layout), place)
 
     def synthetic(
         self, target: str | PathLike[str], *, rows: int = 1_000, seed: int = 0, form: str | None = None

@@ -136,8 +136,14 @@ def samples(release: str, parameters: Sequence[str] | None, view: View | None = 
     return Call("GET", path("releases", release, "samples"), read_samples, asked)
 
 
-def export(release: str, form: str, parameters: Sequence[str] | None, view: View | None = None) -> Call[None]:
-    asked = query(format=form, parameter=parameters, view=view)
+def export(
+    release: str,
+    form: str,
+    parameters: Sequence[str] | None,
+    view: View | None = None,
+    layout: str | None = None,
+) -> Call[None]:
+    asked = query(format=form, parameter=parameters, view=view, layout=layout)
     return Call("GET", path("releases", release, "samples"), nothing, asked, accept=MEDIA_TYPES[form])
 
 
