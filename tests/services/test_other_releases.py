@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.core.decisions import SampleSet, answer_question
 from app.core.decisions.estimands.other_release import RELEASES_MAX, releases_named
+from app.core.kinds import compile_question, parse_model
+from app.core.schema import parse_columns
 from app.errors import AccessRequired, InvalidQuery, NotFound, PosternError
 from app.services.reading.answer_batch import answer_queries
 from app.services.reading.answer_query import answer_query, preview_query
@@ -103,6 +106,23 @@ async def test_calibrated_beliefs_are_compared_and_other_datasets_and_places_ref
             await answer_query(world.runtime, reader=world.steward, release_id=first, body=body)
         assert isinstance(refused.value, InvalidQuery)
         assert refused.value.problems[0].field == field
+
+
+def test_a_group_of_one_release_is_compared_with_another_release():
+    columns = parse_columns({"cured": {"type": "binary"}, "arm": {"type": "binary", "public": True}})
+    plain = parse_model({"family": "bernoulli", "column": "cured"}, columns)
+    grouped = parse_model(plain.as_json() | {"groups": {"by": ["arm"], "strata": [5, 5]}}, columns)
+    values = np.array([[0.2, 0.6], [0.3, 0.7], [0.4, 0.8]])
+    samples = SampleSet(grouped.parameters, values).paired(
+        {"rel_b": SampleSet(plain.parameters, values[:2, :1] + 0.25)}
+    )
+    inside = {"kind": "comparison", "left": THETA, "right": THETA | {"release": "rel_b"}}
+    for arm, share in (("false", 0.0), ("true", 1.0)):
+        estimand = {"kind": "group", "group": {"arm": arm}, "estimand": inside}
+        body = {"estimand": estimand, "utility": {"kind": "squared"}}
+        question = compile_question(body, grouped.parameters, grouped, {"rel_b": (plain.parameters, plain)})
+        answer = answer_question(question, samples).as_json()
+        assert (answer["response"], samples.size) == (share, 2)
 
 
 def test_names_are_looked_for_where_estimands_stand_and_nowhere_else():

@@ -147,7 +147,8 @@ def in_group_estimand(askable: Askable) -> EstimandKind[GroupSpec]:
         part = part_of(context.parameters, spec.group, f"{context.where}.group")
         where, depth = f"{context.where}.estimand", context.depth + 1
         model: Any = context.model
-        inside = Context(part.parameters, _without_groups(model), askable, where, depth, context.read_before)
+        own = _without_groups(model)
+        inside = Context(part.parameters, own, askable, where, depth, context.read_before, context.beside)
         return _placed(inside.read(spec.estimand), part)
 
     return EstimandKind(GroupSpec, parse)
