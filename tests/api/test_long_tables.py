@@ -47,6 +47,7 @@ def _cell(text: str) -> Any:
         return text
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_long_tables_have_the_numbers_of_the_wide_ones_and_the_groups_as_columns(world: World):
     release = await world.published(await trial_dataset(world), **BY_ARM, mechanism=NOISY)

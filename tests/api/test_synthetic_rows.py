@@ -33,6 +33,7 @@ def read_csv(answer: httpx.Response) -> list[dict[str, str]]:
     return [*csv.DictReader(io.StringIO(answer.text))]
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_rows_by_groups_come_in_their_groups_shares_and_the_same_for_the_same_seed(world: World):
     dataset = await trial_dataset(world)
@@ -67,6 +68,7 @@ async def test_rows_by_groups_come_in_their_groups_shares_and_the_same_for_the_s
     assert "no more accurate" in next(line["text"] for line in card["lines"] if line["name"] == "synthetic")
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_rows_come_from_the_readers_samples_where_there_is_no_other_view_and_refusals_say_why(world: World):
     dataset = await world.dataset(data=some_rows(people=20))

@@ -38,6 +38,7 @@ async def answered(world: World, reader: Any, release: str, body: bytes) -> dict
     return found
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_two_releases_are_compared_pair_by_pair_by_who_may_read_both(world: World):
     dataset = await world.dataset()
@@ -83,6 +84,7 @@ async def test_two_releases_are_compared_pair_by_pair_by_who_may_read_both(world
     assert both["answers"][1]["problem"]["code"] == "not_found"
 
 
+@pytest.mark.slow
 @POSTGRES_DEEP
 async def test_calibrated_beliefs_are_compared_and_other_datasets_and_places_refused(world: World):
     dataset = await world.dataset()
