@@ -1,6 +1,7 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from pydantic import TypeAdapter
 
 from app.core.decisions import question
 from app.core.decisions.estimands import Askable
+from app.core.decisions.estimands.other_release import Beside
 from app.core.decisions.specification import describe_questions
 from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
 from app.core.kinds.groups import (
@@ -50,8 +52,9 @@ PRIVATE_REGRESSIONS = private_regression_kind(REGRESSION, askable_of(REGRESSION,
 BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
 BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
 BY_STRATA[PRIVATE_REGRESSIONS.name] = stratified_kind(PRIVATE_REGRESSIONS, askable_of(REGRESSION, KINDS))
-BY_STRATA[CONDITIONED.name] = stratified_kind(CONDITIONED, askable_of(NETWORKS, KINDS))
-"""Every kind again, by public strata."""
+BY_STRATA[CONDITIONED.name] = replace(stratified_kind(CONDITIONED, askable_of(NETWORKS, KINDS)), rows=None)
+"""Every kind again, by public strata. How many rows of each meet a private condition is private: synthetic rows would have to
+come in shares that nothing says."""
 SEVERAL = several_kind(lambda model: _ASKABLE[kind_of(model).name])
 """Models of any kind, side by side."""
 _EVERY = (*KINDS, PRIVATE_GROUPS, PRIVATE_REGRESSIONS, CONDITIONED, *BY_STRATA.values(), SEVERAL)
@@ -170,10 +173,18 @@ def check_of(model: ReleaseModel) -> KindCheck:
 
 
 def compile_question(
-    body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
+    body: object,
+    parameters: Sequence[Parameter],
+    model: ReleaseModel | None = None,
+    others: Mapping[str, tuple[Sequence[Parameter], ReleaseModel]] | None = None,
 ) -> question.Question:
-    """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else kind_of(model).name])
+    """With what can be asked of every release and of this kind of model; `others` are releases of the same dataset, by id, that
+    it may name too. Raises InvalidQuery or InvalidExpression."""
+    beside = {
+        name: Beside(name, own, other, _ASKABLE[kind_of(other).name]) for name, (own, other) in (others or {}).items()
+    }
+    askable = _ASKABLE[None if model is None else kind_of(model).name]
+    return question.compile_question(body, parameters, model, askable, beside)
 
 
 QuestionSpec = question.QuestionSpec

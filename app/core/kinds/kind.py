@@ -17,6 +17,7 @@ from app.core.kinds.fit_check import KindCheck
 from app.core.kinds.plan_figures import Planner
 from app.core.kinds.private_groups import PrivateGroups
 from app.core.kinds.protocols import Family, MechanismKind, ReleaseMechanism, ReleaseModel
+from app.core.kinds.synthetic import RowLaw
 from app.core.parameters import Group
 from app.core.specs import Spec, read_one_of
 from app.errors import InvalidMechanism
@@ -64,7 +65,8 @@ class Kind:
     """None where releases by strata refuse one without people."""
     private: Callable[[Any, PrivateGroups], ReleaseModel] | None = None
     """A model by groups between which a person may move; None where there are none for this kind. Raises InvalidModel."""
-
+    rows: RowLaw | None = None
+    """How synthetic rows are made; None where the model says nothing of some of its columns."""
     groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])
     """Of a model by groups: each with its public number of people, None where that is private."""
 

@@ -15,6 +15,7 @@ from app.core.kinds.networks.parsing import (
     build_naive_bayes,
     build_network_model,
 )
+from app.core.kinds.networks.synthetic import NETWORK_ROWS
 from app.core.kinds.protocols import Family
 
 NETWORKS = Kind(
@@ -29,6 +30,7 @@ NETWORKS = Kind(
     card=CARD,
     nobody=NobodysTables(),
     private=network_by_groups,
+    rows=NETWORK_ROWS,
 )
 
 CONDITIONED = replace(

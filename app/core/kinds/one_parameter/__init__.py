@@ -10,6 +10,7 @@ from app.core.kinds.one_parameter.fit.verdict import CHECK
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
 from app.core.kinds.one_parameter.private.model import measured_groups
 from app.core.kinds.one_parameter.private.nobody import NobodysColumn
+from app.core.kinds.one_parameter.private.synthetic import COLUMN_ROWS
 
 ONE_PARAMETER = Kind(
     name="one_parameter",
@@ -21,4 +22,5 @@ ONE_PARAMETER = Kind(
     check=CHECK,
     nobody=NobodysColumn(),
     private=measured_groups,
+    rows=COLUMN_ROWS,
 )
