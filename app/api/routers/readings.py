@@ -57,8 +57,8 @@ _Format = Annotated[
 _Layout = Annotated[
     Literal["wide", "long"],
     Query(
-        description="`long`: a whole table with one row a group and parameter, and draw or cell, and the group's columns as "
-        "columns; as JSON, CSV, Arrow or Parquet."
+        description="`long`: a whole table with one row a group and parameter, and draw or cell, and the group's columns, and "
+        "`part` of several models, as columns; as JSON, CSV, Arrow or Parquet."
     ),
 ]
 _LongFormat = Annotated[
