@@ -11,6 +11,7 @@ import pytest
 
 from app.core.kinds import parse_model
 from app.core.schema import parse_columns
+from app.errors import SyntheticUnavailable
 from app.services.reading.read_card import read_card
 from app.services.reading.synthetic_rows import ROWS_MAX, WARNING, WORK_MAX, rows_most
 from tests.conftest import POSTGRES_DEEP
@@ -20,6 +21,7 @@ from tests.services.world import rows as some_rows
 
 COOL = {"kind": "baps", "samples": 6, "temperature": 0.01}
 NOISY = {"kind": "laplace", "samples": 20, "epsilon": 2.0}
+COLUMNS_OF_ROWS = {"cured": {"type": "binary"}, "old": {"type": "binary"}, "arm": {"type": "binary", "public": True}}
 EXPONENTIAL = {"family": "exponential", "column": "days"}
 
 
@@ -100,3 +102,14 @@ def test_large_models_make_fewer_rows_and_say_how_many():
     columns = parse_columns({"ward": {"type": "categorical", "levels": [str(level) for level in range(1_000)]}})
     assert rows_most(parse_model({"family": "network", "nodes": {"ward": {}}}, columns)) == WORK_MAX // 1_000
     assert rows_most(parse_model(MODEL, parse_columns(COLUMNS))) == ROWS_MAX
+
+
+def test_networks_by_strata_and_a_private_condition_make_none():
+    """How many rows of a stratum meet it is private: nothing says in what shares the rows should come."""
+    columns = parse_columns(COLUMNS_OF_ROWS)
+    network = {"family": "network", "nodes": {"cured": {}}}
+    strata = {"by": ["arm"], "strata": [5, 5]}
+    assert rows_most(parse_model(network | {"groups": {"by": [], "where": "old"}}, columns)) == ROWS_MAX
+    assert rows_most(parse_model(network | {"groups": strata}, columns)) == ROWS_MAX
+    with pytest.raises(SyntheticUnavailable):
+        rows_most(parse_model(network | {"groups": strata | {"where": "old"}}, columns))
