@@ -79,6 +79,7 @@ def files(published: Published) -> set[str]:
     return {path.name for path in published.world.runtime.uploads.root.iterdir()}
 
 
+@pytest.mark.slow
 async def test_every_dirty_file_is_refused_clearly_and_leaves_nothing(little_room: Published) -> None:
     service = little_room.service
     dataset = await declared(service, f"dirty {id(little_room)}")
@@ -97,6 +98,7 @@ async def test_every_dirty_file_is_refused_clearly_and_leaves_nothing(little_roo
     assert await service.expect(200, "steward", "GET", f"/datasets/{dataset}") == untouched
 
 
+@pytest.mark.slow
 async def test_a_check_says_what_the_upload_says_and_stores_nothing(service: Service, published: Published) -> None:
     dataset = await declared(service, "checked")
     where, before = f"/datasets/{dataset}/data", files(published)

@@ -37,6 +37,7 @@ async def test_a_plan_for_any_key_answers_with_curves_and_an_alternative(known: 
     assert planned["target"] is None
 
 
+@pytest.mark.slow
 async def test_alternatives_in_a_plan_of_a_network_by_private_groups_are_models_to_send(known: Service):
     columns = {name: {"type": "binary"} for name in ("cured", "north")}
     network = {"family": "network", "nodes": {"cured": {}}}

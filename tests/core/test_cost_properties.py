@@ -99,6 +99,7 @@ def test_every_curve_rises_with_the_order_and_stays_below_the_pure_cost() -> Non
         assert len(cost.curve) == len(ORDERS)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.floats(1e-6, 0.49), st.floats(1e-3, 1e6), st.floats(1e-3, 1e6), st.integers(1, 10**12), st.floats(1e-6, 1))
 def test_a_grid_is_public_increasing_and_inside_the_trim(

@@ -223,6 +223,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=3))
 def test_any_json_either_parses_or_is_refused_by_name(spec: dict[str, Any]) -> None:
     try:

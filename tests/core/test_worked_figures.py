@@ -53,6 +53,7 @@ def test_a_hundred_thousand_people_pay_a_tenth() -> None:
     assert 8.40 < cost.pure < 8.46
 
 
+@pytest.mark.slow
 def test_the_figure_is_the_exact_supremum_over_a_thousand_people() -> None:
     pairs = [(t, t + 1) for t in range(1000)] + [(t + 1, t) for t in range(1000)]
     exact = curve_of_pairs(1000, pairs)
@@ -118,6 +119,7 @@ def worst_ones(order: float) -> int:
     return int((low + high) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("order", [2, 5, 32, 256])
 def test_at_a_hundred_million_people_the_charge_is_within_one_percent_of_sixty_digits(order: float) -> None:

@@ -142,6 +142,7 @@ def test_noise_that_was_not_kept_has_no_belief() -> None:
         Laplace(1, 1.0).belief(bernoulli("x"), 100, 1, Evidence(np.full((1, 1), 0.5), None, b""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [10_000, 1_000_000])
 def test_one_draw_is_believed_as_narrowly_as_it_tells_among_however_many_people(people: int) -> None:
     """θ given one draw of N(m, v) with m itself N(θ, v) of it is N(draw, 2v): the prior is wide, and so is what the sampler's

@@ -56,6 +56,7 @@ def test_one_more_sample_would_not_fit(family: str, target: Target) -> None:
     assert epsilon_of(Baps(samples + 1, 0.5), model, 500, target.delta) > target.epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "asked"), deep_unless(each_in_turn(MODELS, COOLED), MODELS, COOLED))
 def test_a_slightly_warmer_release_would_not_fit(family: str, asked: tuple[int, Target]) -> None:
     model, (samples, target) = build(family), asked

@@ -109,6 +109,7 @@ def test_a_large_budget_finds_the_peak_and_a_tiny_one_finds_nothing(score: Any) 
     assert np.ptp(blunt) > 0.5
 
 
+@pytest.mark.slow
 def test_the_charge_is_for_one_point_once() -> None:
     mechanism = ONE_PARAMETER.parse_mechanism({"kind": "map", "epsilon": 0.7})
     cost = mechanism.cost(build("bernoulli"), 50, 1)

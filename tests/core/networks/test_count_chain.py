@@ -63,6 +63,7 @@ def summed_over_tables(rows: range, measured: NoisyTables) -> tuple[Array, Array
     return weight @ (shape / total), weight @ beta.cdf(EDGE, shape, total - shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gaussian", "unit_rows"), [(True, 1), deep(False, 1), (False, 2), deep(True, 2)], ids=lambda value: str(value)
 )

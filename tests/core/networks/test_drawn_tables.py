@@ -31,6 +31,7 @@ COUNTS = ExactCounts(cells_of((2, 1, 0, 3)).astype(np.int64), PEOPLE)
 EDGE = 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("mechanism", "unit_rows"),

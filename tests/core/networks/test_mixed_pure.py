@@ -54,6 +54,7 @@ def test_bound_over_rectangles_covers_every_pair_and_is_within_its_tolerance(
     assert fall <= bound * (1 + 1e-12) <= fall * CLOSE * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [BlockShape(1.0, 1.0, 0.05, 3_000, 1.0), deep(BlockShape(0.3, 2.0, 0.001, 40_000, 0.2))],

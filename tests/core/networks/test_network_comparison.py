@@ -81,6 +81,7 @@ def test_mechanisms_a_network_does_not_allow_are_left_out_and_impossible_targets
         fitting_baps(three, 100, 1, Target(1e-9, 0.0), 1_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("people", "unit_rows", "temperature"),
     [(300, 1, 0.1), (4, 1, 0.5), *(deep(*each) for each in ((300, 1, 1.0), (400, 2, 0.02), (5_000, 1, 0.01)))],

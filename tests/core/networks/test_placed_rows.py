@@ -39,6 +39,7 @@ def exact_figures(
     return exact_suprema(pairs, strength, points, ORDERS, lambda *at: posterior_table(*at, temperature))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("levels", "graph", "people", "unit_rows"), CASES)
 @pytest.mark.parametrize(("strength", "trim", "temperature"), [(1.0, 0.05, 1.0), deep(8.0, 0.02, 0.6)])
 def test_what_is_certified_for_any_number_of_rows_covers_all_neighbours_of_few(
@@ -67,6 +68,7 @@ def test_two_rows_of_one_column_at_a_hundred_thousand_people_cost_what_the_famil
     assert 0.3 < total.epsilon(1e-6) < 0.39
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("levels", "strength", "trim", "people", "unit_rows", "epsilon", "gain"),
     [

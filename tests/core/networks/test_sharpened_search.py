@@ -35,6 +35,7 @@ def every_pair(shape: BlockShape, gain: float, d: tuple[int, int]) -> tuple[Arra
     return s, f, between(drawn(s, f), drawn(s + d[0], f + d[1]), FEW_ORDERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "gain"),
     [
@@ -100,6 +101,7 @@ def test_networks_beyond_what_is_visited_are_charged_no_less_than_they_owe_and_f
     assert ratios[1:-1].max() <= curve_most
 
 
+@pytest.mark.slow
 def test_one_arrow_of_three_hundred_people_is_charged_less_than_half_of_its_range() -> None:
     model = model_of((2, 2), ((), (0,)), 1.0, "tree", 0.05)
     mechanism = NetworkMap(1.0, "probability")

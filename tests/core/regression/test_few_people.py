@@ -55,6 +55,7 @@ def random_rows(rng: np.random.Generator, dimension: int, count: int) -> list[Ro
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dimension", "seeds"),
     [(1, range(14)), (2, range(12)), deep(1, range(14, 300)), deep(2, range(12, 200)), deep(3, range(30))],
