@@ -22,8 +22,6 @@ from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
 from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.kinds.one_parameter.private.kind import private_kind
-from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, drawn_once, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
 from app.core.parameters import Parameter
@@ -33,12 +31,16 @@ from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-PRIVATE_GROUPS = private_kind(askable_of(ONE_PARAMETER, KINDS))
-"""One column in private groups; those of a network are a network again."""
-BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
-BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
+_WITHOUT_GROUPS = {kind.name: askable_of(kind, KINDS) for kind in KINDS}
+BY_PRIVATE_GROUPS = {
+    kind.name: kind.measured.kind(_WITHOUT_GROUPS[kind.name]) for kind in KINDS if kind.measured is not None
+}
+"""Kinds whose models in private groups are a kind of their own; those of a network are a network again."""
+BY_STRATA = {kind.name: stratified_kind(kind, _WITHOUT_GROUPS[kind.name]) for kind in KINDS} | {
+    kind.name: stratified_kind(kind, _WITHOUT_GROUPS[name]) for name, kind in BY_PRIVATE_GROUPS.items()
+}
 """Every kind again, by public strata."""
-_EVERY = (*KINDS, PRIVATE_GROUPS, *BY_STRATA.values())
+_EVERY = (*KINDS, *BY_PRIVATE_GROUPS.values(), *BY_STRATA.values())
 _ASKABLE: dict[str | None, Askable] = {
     None: askable_of(None, _EVERY),
     **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
@@ -108,9 +110,10 @@ def kind_of(model: ReleaseModel) -> Kind:
     """The one place that tells models by groups from others."""
     if isinstance(model, StratifiedModel):
         return BY_STRATA[kind_of(model.inner).name]
-    if isinstance(model, MeasuredGroups):
-        return PRIVATE_GROUPS
-    return kind_with(model.family)
+    kind = kind_with(model.family)
+    if kind.measured is not None and isinstance(model, kind.measured.model):
+        return BY_PRIVATE_GROUPS[kind.name]
+    return kind
 
 
 def kind_with(family: str) -> Kind:
