@@ -24,7 +24,7 @@ from app.errors import InvalidMechanism
 
 @dataclass(frozen=True, slots=True)
 class CardWords:
-    """What a kind says on the guarantee card, where its words are its own."""
+    """What a kind says on the guarantee card and beside answers, where its words are its own."""
 
     papers_assumption: Callable[[Any, int], str]
     """(model, rows a person may own) → what the papers' figure for draws assumes."""
@@ -49,6 +49,16 @@ class Nobody(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredKind:
+    """Models by private groups that are a kind of their own."""
+
+    holds: Callable[[Any], bool]
+    """Whether a model of this kind is one of them."""
+    kind: "Callable[[Askable], Kind]"
+    """From what may be asked of a release without groups."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """Families that share a class of models, the mechanisms that release it, and what is particular to it elsewhere."""
 
@@ -64,6 +74,8 @@ class Kind:
     """None where releases by strata refuse one without people."""
     private: Callable[[Any, PrivateGroups], ReleaseModel] | None = None
     """A model by groups between which a person may move; None where there are none for this kind. Raises InvalidModel."""
+    measured: MeasuredKind | None = None
+    """What those models are of; None where they are of this kind again."""
 
     groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])
     """Of a model by groups: each with its public number of people, None where that is private."""
