@@ -28,6 +28,7 @@ PosternError
 │   ├── ReleaseNotReady          release_not_ready
 │   ├── ReleaseWithdrawn         release_withdrawn
 │   ├── CalibratedUnavailable    calibrated_unavailable (ask of the samples instead)
+│   ├── SyntheticUnavailable     synthetic_unavailable (the model says nothing of some of its columns)
 │   ├── CheckNotBought           check_not_bought (the release was made without)
 │   └── BudgetExhausted          budget_exhausted
 ├── RateLimited                  rate_limited (retry later)
@@ -262,6 +263,12 @@ class CalibratedUnavailable(Conflict):
     """The calibrated view was asked for by name and this release has none; `detail` says why."""
 
     code = "calibrated_unavailable"
+
+
+class SyntheticUnavailable(Conflict):
+    """Synthetic rows were asked for and this release can make none; `detail` says why."""
+
+    code = "synthetic_unavailable"
 
 
 class CheckNotBought(Conflict):

@@ -39,7 +39,8 @@ def operation(
         shown = {key: {"description": text, "schema": {"type": "string"}} for key, text in headers.items()}
         responses[status] = {"headers": shown}
     if answers:
-        responses[status] = {"content": {"application/json": {"examples": _examples(answers)}}}
+        shown_as = {"content": {"application/json": {"examples": _examples(answers)}}}
+        responses[status] = responses.get(status, {}) | shown_as
     documented: dict[str, Any] = dict(extra or {})
     if body is not None:
         documented["requestBody"] = json_body(body)

@@ -14,9 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from app.api.conditional import tag_headers, takes_gzip, unchanged
 from app.api.paced_send import STALL_S_MAX, PacedSend, TooSlow
 from app.errors import PosternError
-from app.services.reading.export_samples import BuiltFile
+from app.services.reading import build_export, right_to, worth_compressing
+from app.services.reading.built_files import BuiltFile, PlannedFile
+from app.services.runtime.runtime import Runtime
 
 PIECE_BYTES = 256 * 1024
 GZIP_LEVEL = 1
@@ -82,6 +85,25 @@ class Download(Response):
                 checked = time.monotonic()
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def file_response(
+    request: Request, runtime: Runtime, planned: PlannedFile, more: Mapping[str, str] | None = None
+) -> Response:
+    """304 if the caller holds it; otherwise it is built now, and sent while the right to it lasts. `more` are headers."""
+    gzipped = worth_compressing(planned) and takes_gzip(request.headers)
+    headers = tag_headers(planned.etag, gzipped)
+    known = unchanged(request, headers)
+    if known is not None:
+        return known
+    named = {"Content-Disposition": f'attachment; filename="{planned.filename}"'}
+    return Download(
+        await build_export(runtime, planned),
+        headers=headers | named | dict(more or {}),
+        media_type=planned.format.media_type,
+        gzipped=gzipped,
+        check=right_to(runtime, planned),
+    )
 
 
 def plain(built: BuiltFile) -> Iterator[bytes]:

@@ -49,6 +49,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "release_not_ready": (409, "The release is not published yet"),
     "release_withdrawn": (409, "The release was withdrawn"),
     "calibrated_unavailable": (409, "This release has no calibrated view"),
+    "synthetic_unavailable": (409, "No synthetic rows can be made from this release"),
     "check_not_bought": (409, "No check of fit was paid for with this release"),
     "budget_exhausted": (409, "The privacy budget does not cover this"),
     "payload_too_large": (413, "The body is too large"),

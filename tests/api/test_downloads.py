@@ -14,7 +14,8 @@ import pytest
 from app.api.downloads import PIECE_BYTES, Download
 from app.errors import AccessRequired, KeyRevoked, TooBusy, Unavailable
 from app.services.people.keys import revoke_key
-from app.services.reading.export_samples import BuiltFile, Export, build_export, describe_export, right_to
+from app.services.reading.built_files import BuiltFile, build_export, right_to
+from app.services.reading.export_samples import Export, describe_export
 from app.services.reading.exports import FORMATS
 from app.services.runtime.export_thread_pool import (
     HELD_BYTES_MAX,

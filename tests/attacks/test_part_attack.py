@@ -19,8 +19,10 @@ PARTS = [
     {"name": "mine", "model": RATE, "mechanism": {"kind": "baps", "samples": 10}},
     {"name": "other", "model": RATE, "mechanism": NOISE},
 ]
-HELD = 5
+HELD, HELD_BESIDE = 5, 7
+PLAIN = {"model": RATE, "mechanism": {"kind": "baps", "samples": 9}}
 OF_THE_REQUEST = frozenset({"x-request-id", "ratelimit"})
+THETA = {"kind": "parameter", "name": "theta"}
 REQUEST = re.compile(rb"urn:postern:request:\w+")
 
 
@@ -35,8 +37,28 @@ def questions() -> list[dict[str, Any]]:
     return [*found, {"estimand": both, "utility": {"kind": "squared"}}]
 
 
-async def everything(runtime: Runtime, who: Person, release: str) -> list[Any]:
-    """Status, headers and bytes of all that is readable about the release, with every part and none."""
+def against(left: dict[str, Any], other: str, right: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    compared = {"kind": "comparison", "left": left, "right": (right or THETA) | {"release": other}}
+    return {"estimand": compared, "utility": {"kind": "squared"}} | more
+
+
+def across(release: str, beside: str) -> list[tuple[str, dict[str, Any]]]:
+    """Questions of one release that name the other, both ways round and by every name a part has."""
+    inside = {name: {"kind": "part", "part": name, "estimand": THETA} for name in ("mine", "other")}
+    mine = [against(THETA, beside, part=part, view=view) for part in inside for view in ("samples", "calibrated")]
+    mine += [against({"kind": "parameter", "name": f"{name}.theta"}, beside) for name in inside]
+    mine += [against(estimand, beside) for estimand in inside.values()]
+    turned = [against(THETA, release), against(THETA, release, part="mine")]
+    turned += [against(THETA, release, {"kind": "parameter", "name": f"{name}.theta"}) for name in inside]
+    turned += [against(THETA, release, estimand) for estimand in inside.values()]
+    turned += [
+        against(THETA, release, {"kind": "comparison", "left": THETA, "right": each}) for each in inside.values()
+    ]
+    return [(release, each) for each in mine] + [(beside, each) for each in turned]
+
+
+async def everything(runtime: Runtime, who: Person, release: str, beside: str) -> list[Any]:
+    """Status, headers and bytes of all that is readable about the release, with every part and none, and beside another."""
     root, seen = f"/v1/releases/{release}", []
     async with over_http(runtime) as client:
         paths = (root, f"{root}/card", f"{root}/check", "/v1/me")
@@ -46,6 +68,11 @@ async def everything(runtime: Runtime, who: Person, release: str) -> list[Any]:
                 shown = part | {"view": view}
                 seen.append(await client.get(f"{root}/summary", params=shown, headers=who.headers))
                 seen.append(await client.get(f"{root}/samples", params=shown | {"format": "csv"}, headers=who.headers))
+                for path in ("samples", "summary", "density"):
+                    long = shown | {"layout": "long", "format": "csv"}
+                    seen.append(await client.get(f"{root}/{path}", params=long, headers=who.headers))
+            made = part | {"rows": "20"}
+            seen.append(await client.get(f"{root}/synthetic", params=made, headers=who.headers))
             for name in ("theta", "other.theta"):
                 asked = part | {"parameter": name}
                 seen.append(await client.get(f"{root}/density", params=asked, headers=who.headers))
@@ -54,14 +81,27 @@ async def everything(runtime: Runtime, who: Person, release: str) -> list[Any]:
             dry = {"dry_run": "true"}
             seen.append(await client.post(f"{root}/query", json=question, params=dry, headers=who.headers))
         seen.append(await client.post(f"{root}/queries", json={"queries": questions()}, headers=who.headers))
+        for asked_of, question in across(release, beside):
+            for path in ("query", "query?dry_run=true"):
+                sent = f"/v1/releases/{asked_of}/{path}"
+                seen.append(await client.post(sent, json=question, headers=who.headers))
+            if asked_of == beside:
+                assert seen[-2].status_code == seen[-1].status_code == 422, seen[-1].text
     assert all(reply.status_code < 500 for reply in seen)
     heads = [{name: value for name, value in reply.headers.items() if name not in OF_THE_REQUEST} for reply in seen]
     return [(reply.status_code, head, REQUEST.sub(b"", reply.content)) for reply, head in zip(seen, heads, strict=True)]
 
 
-async def summary(runtime: Runtime, who: Person, release: str) -> bytes:
+async def of_the_other(runtime: Runtime, who: Person, release: str, beside: str) -> list[bytes]:
+    """What the change must show in, to who may read it: a summary, synthetic rows, a long table, an answer across releases."""
+    root, part = f"/v1/releases/{release}", "part=other"
+    paths = ("summary", f"synthetic?rows=500&{part}", f"summary?layout=long&{part}")
+    question = against(THETA, beside, part="other", utility={"kind": "squared"}, view="calibrated")
     async with over_http(runtime) as client:
-        return (await client.get(f"/v1/releases/{release}/summary", headers=who.headers)).content
+        seen = [await client.get(f"{root}/{path}", headers=who.headers) for path in paths]
+        seen.append(await client.post(f"{root}/query", json=question, headers=who.headers))
+    assert [reply.status_code for reply in seen] == [200] * len(seen), [reply.text for reply in seen]
+    return [reply.content for reply in seen]
 
 
 def change_the_other_part(database: Path, release: str) -> None:
@@ -88,15 +128,16 @@ async def test_nothing_that_is_sent_to_a_reader_of_one_part_depends_on_another(s
         world = await new_world(runtime)
         dataset = await world.dataset()
         release = await world.published(dataset, model=None, mechanism=None, models=PARTS)
-        ann = await world.person("analyst")
-        await world.cap(dataset, ann)
+        beside = await world.published(dataset, **PLAIN)
+        ann = await world.buyer(dataset, beside, HELD_BESIDE)
         await buy_access(runtime, analyst=ann.analyst, release_id=release, samples=HELD, part="mine")
-        seen = await everything(runtime, ann, release), await summary(runtime, world.boss, release)
+        both = release, beside
+        seen = await everything(runtime, ann, *both), await of_the_other(runtime, world.boss, *both)
     change_the_other_part(Path(sqlite_backend.database_url.removeprefix("sqlite:///")), release)
     async with services(settings) as runtime:
-        again = await everything(runtime, ann, release), await summary(runtime, world.boss, release)
+        again = await everything(runtime, ann, *both), await of_the_other(runtime, world.boss, *both)
     assert again[0] == seen[0]
-    assert again[1] != seen[1]  # the steward sees the change: it was one
+    assert all(one != other for one, other in zip(again[1], seen[1], strict=True))  # the steward sees that it was one
     answered = [json.loads(body) for status, _, body in seen[0] if status == 200 and body.startswith(b'{"response"')]
     assert answered
     assert {reply["samples"] for reply in answered} == {HELD}

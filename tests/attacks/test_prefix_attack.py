@@ -21,7 +21,7 @@ from app.errors import AccessRequired, BudgetExhausted, InvalidInput, NotFound
 from app.ledger.account import admits, charge, open_account
 from app.ledger.amounts import upgrade_charge
 from app.services.reading.answer_query import answer_query
-from app.services.reading.exports import FORMATS
+from app.services.reading.exports import FORMATS, SYNTHETIC_FORMATS
 from app.services.releases.buy_access import buy_access
 from app.services.releases.stored_release import cost_from_json
 from app.services.runtime.runtime import Runtime
@@ -83,14 +83,20 @@ def recipes(dataset_id: str) -> Recipes:
         ("GET", "/v1/releases/{release_id}/check"): nothing,
         ("GET", "/v1/releases/{release_id}/summary"): [
             {}, {"params": {"level": 0.5}}, {"params": {"parameter": "x"}}, {"params": {"view": "calibrated"}},
+            {"params": {"layout": "long", "format": "csv"}},
         ],
         ("GET", "/v1/releases/{release_id}/density"): [
             {}, {"params": {"kind": "density"}}, {"params": {"bins": 0}}, {"params": {"view": "calibrated"}},
+            {"params": {"layout": "long", "format": "parquet"}},
         ],
         ("GET", "/v1/releases/{release_id}/samples"): [
             {"params": {"format": name}, "headers": {"Accept-Encoding": coding}}
             for name in (*FORMATS, "no such format") for coding in ("identity", "gzip")
-        ] + [{"params": {"format": name, "view": "calibrated"}} for name in ("json", "csv")],
+        ] + [{"params": {"format": name, "view": "calibrated"}} for name in ("json", "csv")]
+        + [{"params": {"format": name, "layout": "long"}} for name in ("json", "arrow")],
+        ("GET", "/v1/releases/{release_id}/synthetic"): [
+            {"params": {"rows": rows, "seed": 3, "format": name}} for rows in (0, 40) for name in SYNTHETIC_FORMATS
+        ],
         ("POST", "/v1/releases/{release_id}/access"): [{"json": {"samples": k}} for k in (1, HELD, HELD + 1, DRAWN + 1)],
         ("POST", "/v1/releases/{release_id}/query"): [{"content": body, "headers": JSON} for body in QUESTIONS],
         ("POST", "/v1/releases/{release_id}/queries"): [{"content": BATCH, "headers": JSON}],
@@ -255,6 +261,8 @@ async def test_no_response_depends_on_a_sample_beyond_the_prefix(
             assert one == other
     answered = [entry for entry in seen[0]["analyst"] if entry[1].endswith("/query") and entry[-1][0] == 200]
     assert len(answered) == len(QUESTIONS) - 1
+    made = [entry for entry in seen[0]["analyst"] if entry[1].endswith("/synthetic") and entry[-1][0] == 200]
+    assert len(made) == len(SYNTHETIC_FORMATS)
 
 
 async def test_nobody_reads_beyond_what_they_paid_for_or_were_granted(world: World):

@@ -133,6 +133,7 @@ def test_there_is_a_builder_for_every_kind_of_question() -> None:
         surface.contrast({"a": 1.0}),
         surface.in_group({"arm": "drug"}, theta),
         surface.in_part("cured", theta),
+        surface.comparison(theta, surface.in_release("rel_other", theta)),
     ]
     utilities = [
         surface.squared(),

@@ -155,6 +155,16 @@ def test_samples_go_to_a_file_of_the_named_kind_or_to_the_terminal(
     assert ".parquet" in err
 
 
+def test_synthetic_rows_are_printed_or_written_with_a_warning_beside_them(
+    postern: Postern, trial: Trial, tmp_path: Path
+) -> None:
+    code, out, err = postern("synthetic", trial.release, "--rows", "20", "--seed", "3")
+    assert (code, len(out.splitlines()), "no more accurate" in err) == (0, 21, True)
+    assert postern("synthetic", trial.release, "--rows", "20", "--seed", "3", "-o", "rows.csv")[0] == 0
+    assert (tmp_path / "rows.csv").read_text() == out
+    assert postern("synthetic", trial.release, "--rows", "0")[0] == 2
+
+
 def test_a_release_is_requested_waited_for_and_printed(postern: Postern, trial: Trial) -> None:
     body = json.dumps({"model": MODEL, "mechanism": BAPS | {"samples": 1}})
     key = trial.place.steward_key

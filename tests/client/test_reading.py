@@ -69,6 +69,19 @@ def test_a_file_read_back_verifies_and_a_changed_one_does_not(
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
+def test_synthetic_rows_are_the_same_for_the_same_seed_in_a_file_of_the_named_kind(
+    analyst: Any, trial: Trial, tmp_path: Path
+) -> None:
+    release = analyst.release(trial.release)
+    first, again, other = (release.synthetic(tmp_path / f"{n}.csv", rows=30, seed=n // 2) for n in (0, 1, 2))
+    assert first.read_bytes() == again.read_bytes() != other.read_bytes()
+    header, *rows = first.read_text().splitlines()
+    assert (header, len(rows), {*rows}) == ('"cured"', 30, {"true", "false"})
+    assert release.synthetic(tmp_path / "rows.parquet", rows=3).read_bytes()[:4] == b"PAR1"
+    with pytest.raises(Misconfigured, match=r"\.csv, \.parquet"):
+        release.synthetic(tmp_path / "rows.json")
+
+
 def test_receipts_are_checked_against_card_and_ledger(analyst: Any, steward: Any, trial: Trial) -> None:
     release = steward.release(trial.release)
     receipt = analyst.release(trial.release).samples().receipt

@@ -15,10 +15,13 @@ from app.services.people.directory import read_me
 from app.services.plans.plan_together import plan_together
 from app.services.reading.answer_batch import answer_queries
 from app.services.reading.answer_query import answer_query, preview_query
-from app.services.reading.export_samples import build_export, describe_export
+from app.services.reading.built_files import PlannedFile, build_export
+from app.services.reading.export_samples import describe_export
+from app.services.reading.long_tables import describe_long, long_samples
 from app.services.reading.read_card import card_digest, read_card
 from app.services.reading.read_density import read_density
 from app.services.reading.read_summary import read_summary
+from app.services.reading.synthetic_rows import describe_synthetic
 from app.services.releases.buy_access import buy_access
 from app.services.releases.read_releases import read_release
 from tests.conftest import POSTGRES_DEEP
@@ -219,6 +222,21 @@ async def test_parts_of_any_kind_and_by_groups_stand_side_by_side(world: World):
     preview = json.dumps({"estimand": wins, "utility": {"kind": "squared"}}).encode()
     shown = json.loads(await preview_query(world.runtime, reader=world.steward, release_id=release, body=preview))
     assert shown["parts"] == {"cured": 50, "net": 50}
+    await long_by_groups(world, release)
+
+
+async def long_by_groups(world: World, release: str) -> None:
+    """In one table only where parts are by the same columns; rows are made with their group's."""
+    reader: dict[str, Any] = {"runtime": world.runtime, "reader": world.steward, "release_id": release, "name": "csv"}
+    long: dict[str, Any] = reader | {"view": "samples", "long": long_samples}
+    with pytest.raises(InvalidInput, match="by the same columns"):
+        await describe_long(**long, parameters=[])
+    one = await contents(world, await describe_long(**long, parameters=[], part="cured"))
+    named = await contents(world, await describe_long(**long, parameters=["cured.theta[arm=drug]"]))
+    assert (one[1], named[1]) == ("arm,parameter,draw,value", "arm,part,parameter,draw,value")
+    assert named[2] == one[2].replace("drug,", "drug,cured,")
+    made = await describe_synthetic(**reader, rows=30, seed=0, part="net")
+    assert (await contents(world, made))[0] == "arm,old,cured"
 
 
 @POSTGRES_DEEP
@@ -265,3 +283,67 @@ async def test_parts_are_drawn_and_believed_independently(world: World):
         export = await describe_export(**reader, name="json", parameters=[], view=view)
         first, second = (np.array(column) for column in export.draws.columns())
         assert abs(np.corrcoef(first, second)[0, 1]) < 0.25  # 4 standard errors of 300 pairs
+    rows = []
+    for part in ("a", "b"):
+        made = await describe_synthetic(**reader, name="csv", rows=400, seed=1, part=part)
+        assert made.filename == f"{release}-{part}-300-synthetic-400-1.csv"
+        rows.append(await contents(world, made))
+    assert len(rows[0]) == len(rows[1]) == 401
+    same = np.mean([one == other for one, other in zip(*rows, strict=True)])
+    assert 0.35 < same < 0.65  # by equal chance nearly all of them would be
+
+
+async def contents(world: World, planned: PlannedFile) -> list[str]:
+    built = await build_export(world.runtime, planned)
+    built.file.seek(0)
+    lines = built.file.read().decode().replace('"', "").splitlines()
+    built.close()
+    return lines
+
+
+def beside(left: dict[str, Any], other: str) -> dict[str, Any]:
+    return {"kind": "comparison", "left": left, "right": parameter("theta") | {"release": other}}
+
+
+@POSTGRES_DEEP
+async def test_parts_are_compared_with_another_release_that_names_none_of_several(world: World):
+    dataset, release = await several(world)
+    plain = await world.published(dataset, model=RATE, mechanism=DRAWS | {"samples": 12})
+    reader: dict[str, Any] = {"runtime": world.runtime, "reader": world.steward}
+    exports = [
+        await describe_export(**reader, release_id=each, name="json", parameters=[], part=part)
+        for each, part in ((release, "cured"), (plain, None))
+    ]
+    mine, other = (np.array(next(iter(export.draws.columns()))[:12]) for export in exports)
+    expected = (0.5 + 0.5 * np.sign(mine - other)).mean()
+    inside = {"kind": "part", "part": "cured", "estimand": beside(parameter("theta"), plain)}
+    for body in (
+        {"part": "cured", "estimand": beside(parameter("theta"), plain)},
+        {"estimand": beside(parameter("cured.theta"), plain)},
+        {"estimand": inside},
+    ):
+        found = await asked(world, release, body)
+        assert found["response"] == pytest.approx(expected)
+        assert (found["samples"], found["parts"], codes(found)[-1]) == (12, {"cured": 20}, "independence_assumed")
+    for estimand in (beside(parameter("theta"), release), beside(parameter("cured.theta"), release)):
+        with pytest.raises(InvalidQuery, match="a release of one model"):
+            await asked(world, plain, {"estimand": estimand})
+
+    ann = await world.buyer(dataset, plain, 7)
+    body = {"estimand": beside(parameter("cured.theta"), plain)}
+    with pytest.raises(AccessRequired):
+        await asked(world, release, body, ann)
+    for held in (3, 5):  # what was remembered of a shorter prefix is not what a longer one is answered with
+        await buy_access(world.runtime, analyst=ann.analyst, release_id=release, samples=held, part="cured")
+        found = await asked(world, release, body, ann)
+        assert found["response"] == pytest.approx((0.5 + 0.5 * np.sign(mine - other))[:held].mean())
+        assert (found["samples"], found["parts"]) == (held, {"cured": held})
+    sent: dict[str, Any] = {"runtime": world.runtime, "reader": ann.reader, "release_id": release, "name": "csv"}
+    for part, refusal in ((None, InvalidInput), ("nobody", InvalidInput), ("calls", AccessRequired)):
+        with pytest.raises(refusal):
+            await describe_synthetic(**sent, rows=5, seed=0, part=part)
+    with pytest.raises(AccessRequired):
+        await describe_long(**sent, parameters=[], view="samples", long=long_samples, part="calls")
+    own = await contents(world, await describe_long(**sent, parameters=[], view="samples", long=long_samples))
+    assert own[1:3] == ["part,parameter,draw,value", f"cured,theta,0,{float(mine[0])!r}"]
+    assert len(own) == 2 + 5

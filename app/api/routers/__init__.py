@@ -1,10 +1,22 @@
 """Routes, one file a noun. The most asked come first, because addresses are matched in order."""
 
-from app.api.routers import datasets, ledger, operations, people, plans, populations, queries, readings, releases
+from app.api.routers import (
+    datasets,
+    ledger,
+    operations,
+    people,
+    plans,
+    populations,
+    queries,
+    readings,
+    releases,
+    synthetic,
+)
 
 ROUTERS = (
     queries.router,
     readings.router,
+    synthetic.router,
     releases.router,
     people.me_router,
     plans.router,

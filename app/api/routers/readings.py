@@ -1,23 +1,26 @@
 """Tables, curves, draws and the check of fit of a release: read without asking a question, cached, compressed, with receipts."""
 
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from app.api.auth import read_reader
-from app.api.conditional import ready_response, tag_headers, takes_gzip, unchanged
+from app.api.conditional import ready_response
 from app.api.documentation import CACHED, PARAMETERS, ROLE, THING, UNCHANGED, operation
-from app.api.downloads import Download
-from app.api.negotiation import MEDIA_TYPES, chosen_format
+from app.api.downloads import file_response
+from app.api.negotiation import LONG_MEDIA_TYPES, MEDIA_TYPES, chosen_format
 from app.api.parameters import Cursor, IfNoneMatch, ReleaseId, runtime_of
 from app.api.responses import page_headers
 from app.api.schemas.checks import Check
-from app.api.schemas.readings import DensitySeries, DrawRows, SummaryTable
+from app.api.schemas.readings import DensitySeries, DrawRows, LongTable, SummaryTable
 from app.core.decisions import SAMPLES, View
-from app.services.reading import build_export, describe_export, read_check, read_density, read_summary, right_to
-from app.services.reading.exports import FORMATS
-from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX
+from app.errors import InvalidInput
+from app.services.reading import describe_export, describe_long, read_check, read_density, read_summary
+from app.services.reading.exports import FORMATS, LONG_FORMATS
+from app.services.reading.exports.draws import PARAMETERS_NAMED_MAX, Draws
+from app.services.reading.long_tables import Long, long_samples, of_bins, of_level
 from app.services.reading.read_density import BINS_MAX, Kind
 from app.storage.paging import Page
 
@@ -51,6 +54,22 @@ _Format = Annotated[
         description="What to send; `Accept` decides if left out, and JSON if that says nothing.",
     ),
 ]
+_Layout = Annotated[
+    Literal["wide", "long"],
+    Query(
+        description="`long`: a whole table with one row a group and parameter, and draw or cell, and the group's columns, and "
+        "`part` of several models, as columns; as JSON, CSV, Arrow or Parquet."
+    ),
+]
+_LongFormat = Annotated[
+    str | None,
+    Query(
+        alias="format",
+        max_length=20,
+        json_schema_extra={"enum": [*LONG_FORMATS]},
+        description="With `layout=long`: what to send; `Accept` decides if left out, and JSON if that says nothing.",
+    ),
+]
 _View = Annotated[
     View,
     Query(
@@ -69,8 +88,8 @@ _Part = Annotated[
 _Accept = Annotated[str | None, Header(max_length=1000, description="Media types, best first; `format` wins over it.")]
 
 
-def _with_files(described: dict[str, Any]) -> dict[str, Any]:
-    """The other media types of the same draws."""
+def _with_files(described: dict[str, Any], types: Mapping[str, str] = MEDIA_TYPES) -> dict[str, Any]:
+    """The other media types of the same draws or table."""
     files = {
         media: {
             "schema": {"type": "string", "format": "binary"},
@@ -78,18 +97,58 @@ def _with_files(described: dict[str, Any]) -> dict[str, Any]:
                 name: {"summary": "A file with the receipt inside.", "value": f"rel_p5n6t2dy4hgakq2m-100.{name}"}
             },
         }
-        for name, media in MEDIA_TYPES.items()
+        for name, media in types.items()
         if media != "application/json"
     }
-    described["responses"][200]["content"] = files
+    described["responses"][200].setdefault("content", {}).update(files)
     return described
+
+
+async def _long(
+    request: Request,
+    release_id: str,
+    name: str | None,
+    parameters: list[str],
+    view: View,
+    part: str | None,
+    long: Callable[[Draws], Long],
+) -> Response:
+    runtime = runtime_of(request)
+    planned = await describe_long(
+        runtime,
+        reader=await read_reader(request),
+        release_id=release_id,
+        name=chosen_format(name, request.headers.get("accept"), LONG_MEDIA_TYPES),
+        parameters=parameters,
+        view=view,
+        long=long,
+        part=part,
+    )
+    return await file_response(request, runtime, planned)
+
+
+def _refuse_format(name: str | None) -> None:
+    if name not in (None, "json"):
+        raise InvalidInput("format", "json, unless `layout` is long")
 
 
 @router.get(
     "/releases/{release_id}/summary",
-    response_model=SummaryTable,
-    **operation(
-        "read_summary", "Read the summary table", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=UNCHANGED
+    response_model=SummaryTable | LongTable,
+    **_with_files(
+        operation(
+            "read_summary",
+            "Read the summary table",
+            ROLE,
+            THING,
+            PARAMETERS,
+            _REFUSALS,
+            ("not_acceptable",),
+            answers=(SummaryTable, LongTable),
+            headers=_HEADERS,
+            extra=UNCHANGED,
+        ),
+        LONG_MEDIA_TYPES,
     ),
 )
 async def get_summary(
@@ -101,9 +160,16 @@ async def get_summary(
     cursor: Cursor = None,
     view: _View = SAMPLES,
     part: _Part = None,
+    layout: _Layout = "wide",
+    name: _LongFormat = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Mean, sd, Monte-Carlo error, quantiles and narrowest interval of each parameter, in either view."""
+    """Mean, sd, Monte-Carlo error, quantiles and narrowest interval of each parameter, in either view; long, all on one page."""
+    if layout == "long":
+        if cursor is not None:
+            raise InvalidInput("cursor", "nothing, with `layout=long`: there is one page")
+        return await _long(request, release_id, name, parameter, view, part, of_level(level))
+    _refuse_format(name)
     table = await read_summary(
         runtime_of(request),
         reader=await read_reader(request),
@@ -140,10 +206,22 @@ async def get_check(request: Request, release_id: ReleaseId, if_none_match: IfNo
 
 @router.get(
     "/releases/{release_id}/density",
-    response_model=DensitySeries,
+    response_model=DensitySeries | LongTable,
     response_model_exclude_none=True,
-    **operation(
-        "read_density", "Read a series to plot", ROLE, THING, PARAMETERS, _REFUSALS, headers=_HEADERS, extra=UNCHANGED
+    **_with_files(
+        operation(
+            "read_density",
+            "Read a series to plot",
+            ROLE,
+            THING,
+            PARAMETERS,
+            _REFUSALS,
+            ("not_acceptable",),
+            answers=(DensitySeries, LongTable),
+            headers=_HEADERS,
+            extra=UNCHANGED,
+        ),
+        LONG_MEDIA_TYPES,
     ),
 )
 async def get_density(
@@ -154,9 +232,14 @@ async def get_density(
     bins: _Bins = BINS_DEFAULT,
     view: _View = SAMPLES,
     part: _Part = None,
+    layout: _Layout = "wide",
+    name: _LongFormat = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """A histogram or a smooth curve over the public range of one parameter; of two, their joint histogram."""
+    """A histogram or a smooth curve over the public range of one parameter; of two, their joint histogram; long, of each one."""
+    if layout == "long":
+        return await _long(request, release_id, name, parameter, view, part, of_bins(kind, bins))
+    _refuse_format(name)
     ready = await read_density(
         runtime_of(request),
         reader=await read_reader(request),
@@ -172,7 +255,7 @@ async def get_density(
 
 @router.get(
     "/releases/{release_id}/samples",
-    response_model=DrawRows,
+    response_model=DrawRows | LongTable,
     **_with_files(
         operation(
             "export_samples",
@@ -182,6 +265,7 @@ async def get_density(
             PARAMETERS,
             _REFUSALS,
             ("not_acceptable",),
+            answers=(DrawRows, LongTable),
             headers=_HEADERS | {"Content-Disposition": "A name for the file."},
             extra=UNCHANGED,
         )
@@ -194,10 +278,13 @@ async def get_samples(
     parameter: _Names = [],  # noqa: B006 (never changed)
     view: _View = SAMPLES,
     part: _Part = None,
+    layout: _Layout = "wide",
     accept: _Accept = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Joint draws, or points of the belief given them, as JSON, CSV, Arrow, Parquet or ArviZ's netCDF, with their receipt."""
+    if layout == "long":
+        return await _long(request, release_id, name, parameter, view, part, long_samples)
     runtime, reader = runtime_of(request), await read_reader(request)
     export = await describe_export(
         runtime,
@@ -208,16 +295,4 @@ async def get_samples(
         view=view,
         part=part,
     )
-    gzipped = export.worth_compressing and takes_gzip(request.headers)
-    headers = tag_headers(export.etag, gzipped)
-    known = unchanged(request, headers)
-    if known is not None:
-        return known
-    headers["Content-Disposition"] = f'attachment; filename="{export.filename}"'
-    return Download(
-        await build_export(runtime, export),
-        headers=headers,
-        media_type=export.format.media_type,
-        gzipped=gzipped,
-        check=right_to(runtime, export),
-    )
+    return await file_response(request, runtime, export)

@@ -72,6 +72,17 @@ DRAWS: JsonDict = {
 }
 
 
+LONG: JsonDict = {
+    "release": "rel_p5n6t2dy4hgakq2m",
+    "view": "samples",
+    "samples": 3,
+    "points": None,
+    "columns": ["arm", "parameter", "draw", "value"],
+    "rows": [["drug", "theta", 0, 0.3127], ["drug", "theta", 1, 0.2984], ["drug", "theta", 2, 0.3301]],
+    "receipt": RECEIPT | {"samples": 3, "parameters": ["theta[arm=drug]"]},
+}
+
+
 class LedgerLine(Answer):
     id: str | None = Field(description="Of the ledger.")
     sequence: int
@@ -165,4 +176,19 @@ class DrawRows(Answer):
         description="Of a release by groups: whose each parameter is.",
     )
     values: list[list[float]]
+    receipt: Receipt
+
+
+class LongTable(Answer):
+    """With `layout=long`: one row a group and parameter, and draw or cell, with the group's columns as columns."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [LONG]})
+
+    release: str
+    view: View
+    samples: Count
+    parts: dict[str, Count] | None = Field(default=None, exclude_if=lambda parts: parts is None, description=PARTS)
+    points: Count | None = Field(description=POINTS)
+    columns: list[str] = Field(description="The group's, `part` of several models, `parameter`, and the figures.")
+    rows: list[list[str | int | float | None]]
     receipt: Receipt

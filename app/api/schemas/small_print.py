@@ -24,5 +24,6 @@ class AnswerWarning(Answer):
         "approximate",
         "model_unchecked",
         "model_doubtful",
+        "independence_assumed",
     ] = Field(description="Stable.")
     detail: str = Field(description="One sentence for a person.")

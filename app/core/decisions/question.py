@@ -1,6 +1,6 @@
 """A question's body → a checked, hashable question. Everything refused here is refused from public numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Askable, Context
-from app.core.decisions.estimands.estimand import Inner, Observed, is_number
+from app.core.decisions.estimands.estimand import Inner, Observed, OtherRelease, is_number
 from app.core.decisions.regret import Regret
 from app.core.decisions.strict_fields import Share, as_written, check_fields, find_kind
 from app.core.decisions.utilities import UTILITIES, Utility
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     UtilitySpec = object
 
 CONFIDENCE_DEFAULT = 0.95
+NONE_BESIDE: Mapping[str, OtherRelease] = {}
 
 
 class QuestionSpec(Spec):
@@ -108,8 +109,15 @@ class Question:
         )
 
 
-def compile_question(body: object, parameters: Sequence[Parameter], model: object | None, askable: Askable) -> Question:
-    """`model` is the release's, and `askable` what can be asked of it: estimands of its kind know its class.
+def compile_question(
+    body: object,
+    parameters: Sequence[Parameter],
+    model: object | None,
+    askable: Askable,
+    beside: Mapping[str, OtherRelease] = NONE_BESIDE,
+) -> Question:
+    """`model` is the release's, and `askable` what can be asked of it: estimands of its kind know its class. `beside` are other
+    releases that it may name.
 
     Each part is checked once and in its place, whole questions never: of a hostile one no more is read than the limits on
     depth and number allow. Raises InvalidQuery(field, expected) or InvalidExpression(field, expected, position).
@@ -117,7 +125,7 @@ def compile_question(body: object, parameters: Sequence[Parameter], model: objec
     if not isinstance(body, dict):
         raise InvalidQuery("query", "an object")
     spec = check_fields(QuestionSpec, body)
-    context = Context(parameters, model, askable)
+    context = Context(parameters, model, askable, beside=beside)
     estimand = None if spec.estimand is None else context.read(spec.estimand)
     kind = find_kind(UTILITIES, spec.utility, "utility")
     utility = kind.parse(check_fields(kind.spec, spec.utility, "utility"), estimand, context.at("utility"))

@@ -1,7 +1,7 @@
 """The samples an answer is computed from: a release's first k draws, immutable, with their sums kept."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
 import numpy as np
@@ -52,6 +52,7 @@ class SampleSet:
         self._marginals: OrderedDict[int, Empirical] = OrderedDict()
         self._parts: OrderedDict[tuple[int, tuple[Parameter, ...]], SampleSet] = OrderedDict()
         self._piled: dict[int, End | None] = {}
+        self.beside: Mapping[str, SampleSet] = {}
         self._lock = Lock()
 
     @property
@@ -75,6 +76,13 @@ class SampleSet:
         part._keep(self.parameters, self.columns[:, :samples])
         return part
 
+    def paired(self, others: Mapping[str, "SampleSet"]) -> "SampleSet":
+        """With those of other releases, by id, at its side: the first of each, as many as the shortest has."""
+        shortest = min(self.size, *(other.size for other in others.values()))
+        found = self.prefix(shortest)
+        found.beside = {name: other.prefix(shortest) for name, other in others.items()}
+        return found
+
     def part(self, start: int, parameters: tuple[Parameter, ...]) -> "SampleSet":
         """Some neighbouring parameters by themselves, under the names given; kept, so that their sums are."""
         with self._lock:
@@ -82,6 +90,7 @@ class SampleSet:
             if found is None:
                 found = object.__new__(SampleSet)
                 found._keep(parameters, self.columns[start : start + len(parameters)])
+                found.beside = self.beside
                 self._parts[start, parameters] = found
                 if len(self._parts) > PARTS_MAX:
                     self._parts.popitem(last=False)

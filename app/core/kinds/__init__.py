@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from app.core.decisions import question
 from app.core.decisions.estimands import Askable
+from app.core.decisions.estimands.other_release import Beside
 from app.core.decisions.specification import describe_questions
 from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
 from app.core.kinds.groups import (
@@ -40,12 +41,12 @@ from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
 _WITHOUT_GROUPS = {kind.name: askable_of(kind, KINDS) for kind in KINDS}
-BY_PRIVATE_GROUPS = {
-    kind.name: kind.measured.kind(_WITHOUT_GROUPS[kind.name]) for kind in KINDS if kind.measured is not None
-}
+_MEASURED = {kind.name: kind.measured for kind in KINDS if kind.measured is not None}
+BY_PRIVATE_GROUPS = {name: measured.kind(_WITHOUT_GROUPS[name]) for name, measured in _MEASURED.items()}
 """Kinds whose models in private groups, or of rows that meet a private condition, are a kind of their own."""
 BY_STRATA = {kind.name: stratified_kind(kind, _WITHOUT_GROUPS[kind.name]) for kind in KINDS} | {
-    kind.name: stratified_kind(kind, _WITHOUT_GROUPS[name]) for name, kind in BY_PRIVATE_GROUPS.items()
+    kind.name: _MEASURED[name].by_strata(stratified_kind(kind, _WITHOUT_GROUPS[name]))
+    for name, kind in BY_PRIVATE_GROUPS.items()
 }
 """Every kind again, by public strata."""
 SEVERAL = several_kind(lambda model: _ASKABLE[kind_of(model).name])
@@ -163,10 +164,18 @@ def check_of(model: ReleaseModel) -> KindCheck:
 
 
 def compile_question(
-    body: object, parameters: Sequence[Parameter], model: ReleaseModel | None = None
+    body: object,
+    parameters: Sequence[Parameter],
+    model: ReleaseModel | None = None,
+    others: Mapping[str, tuple[Sequence[Parameter], ReleaseModel]] | None = None,
 ) -> question.Question:
-    """With what can be asked of every release and of this kind of model. Raises InvalidQuery or InvalidExpression."""
-    return question.compile_question(body, parameters, model, _ASKABLE[None if model is None else kind_of(model).name])
+    """With what can be asked of every release and of this kind of model; `others` are releases of the same dataset, by id, that
+    it may name too. Raises InvalidQuery or InvalidExpression."""
+    beside = {
+        name: Beside(name, own, other, _ASKABLE[kind_of(other).name]) for name, (own, other) in (others or {}).items()
+    }
+    askable = _ASKABLE[None if model is None else kind_of(model).name]
+    return question.compile_question(body, parameters, model, askable, beside)
 
 
 QuestionSpec = question.QuestionSpec

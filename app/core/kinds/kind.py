@@ -5,7 +5,7 @@ outside the folder asks which kind a model is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from app.core.kinds.fit_check import KindCheck
 from app.core.kinds.plan_figures import Planner
 from app.core.kinds.private_groups import PrivateGroups
 from app.core.kinds.protocols import Family, MechanismKind, ReleaseMechanism, ReleaseModel
+from app.core.kinds.synthetic import RowLaw
 from app.core.parameters import Group
 from app.core.specs import Spec, read_one_of
 from app.errors import InvalidMechanism
@@ -56,6 +57,11 @@ class MeasuredKind:
     """Whether a model of this kind is one of them."""
     kind: "Callable[[Askable], Kind]"
     """From what may be asked of a release without groups."""
+    counted: bool = True
+    """Whether noisy numbers of rows say in which shares synthetic rows of several strata come."""
+
+    def by_strata(self, stratified: "Kind") -> "Kind":
+        return stratified if self.counted else replace(stratified, rows=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,8 @@ class Kind:
     """A model by groups between which a person may move; None where there are none for this kind. Raises InvalidModel."""
     measured: MeasuredKind | None = None
     """What those models are of; None where they are of this kind again."""
-
+    rows: RowLaw | None = None
+    """How synthetic rows are made; None where the model says nothing of some of its columns."""
     groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])
     """Of a model by groups: each with its public number of people, None where that is private."""
 

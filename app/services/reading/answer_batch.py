@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from app.core.decisions import SAMPLES, View, view_asked
-from app.errors import AccessRequired, CalibratedUnavailable, InvalidInput, InvalidQuery, MalformedBody, PosternError
+from app.errors import CalibratedUnavailable, InvalidInput, InvalidQuery, MalformedBody, PosternError
 from app.services.principals import Reader
 from app.services.reading.answer_query import (
     answer_bytes,
@@ -26,6 +26,7 @@ from app.services.reading.answer_query import (
     reach_asked,
     read_question,
 )
+from app.services.reading.other_releases import OTHER_REFUSED, describe_asked, open_asked
 from app.services.reading.published_release import (
     describe_view,
     open_view,
@@ -77,7 +78,7 @@ class Batch:
             try:
                 async with self.line:
                     body = await self._answer(bytes(raw))
-            except (InvalidInput, CalibratedUnavailable, AccessRequired) as refusal:
+            except (InvalidInput, CalibratedUnavailable, *OTHER_REFUSED) as refusal:
                 outcome = "problem", encode(problem_of(refusal))
                 self.problems += 1
             else:
@@ -91,7 +92,7 @@ class Batch:
 
     async def _answer(self, body: bytes) -> bytes:
         keep, spec = self.work_left is not None, decode_json(body)
-        public, release = await self._opened(reach_asked(self.right, spec), view_asked(spec))
+        public, release = await self._opened(spec)
         question = await read_question(self.runtime, public, body, self.line.in_thread, spec=spec, keep=keep)
         asked = len(self.queries) if self.together else 1
         question.utility.check(public.size)
@@ -105,14 +106,16 @@ class Batch:
         self.doubt = max(self.doubt, delta) if self.together else self.doubt + delta
         return answer
 
-    async def _opened(self, reach: Reach, view: View) -> tuple[PublicRelease, PublishedRelease | None]:
+    async def _opened(self, spec: Any) -> tuple[PublicRelease, PublishedRelease | None]:
         """With None in a dry run: there is nothing to answer from, and a view is described once."""
+        reach, view = reach_asked(self.right, spec), view_asked(spec)
+        asked = self.runtime, self.reader, self.release_id, reach, spec
         if not self.dry_run:
-            release = await open_view(self.runtime, self.release_id, reach, view)
+            release = await open_asked(*asked)
             return release.public, release
         if (reach, view) not in self.described:
             self.described[reach, view] = await describe_view(self.runtime, self.release_id, reach, view)
-        return self.described[reach, view], None
+        return await describe_asked(*asked, own=self.described[reach, view]), None
 
     def _spend(self, work: int) -> None:
         if self.work_left is None:

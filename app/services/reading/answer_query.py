@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.core.decisions import Preview, Question, answer_question, view_asked
+from app.core.decisions import Preview, Question, answer_question
 from app.core.decisions.estimands.parameter import ParameterEstimand
 from app.core.decisions.sample_set import SampleSet
 from app.core.kinds import compile_question
 from app.errors import InvalidInput, MalformedBody, PosternError
 from app.services.principals import Reader
-from app.services.reading.published_release import describe_view, open_view, reading_right
+from app.services.reading.other_releases import describe_asked, open_asked
+from app.services.reading.published_release import reading_right
 from app.services.reading.small_print import print_of_answer
 from app.services.runtime.reading_rights import Reach, ReadingRight
 from app.services.runtime.runtime import Runtime
@@ -51,11 +52,12 @@ async def answer_query(runtime: Runtime, *, reader: Reader, release_id: str, bod
     Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CalibratedUnavailable, InvalidQuery, InvalidExpression,
     TooBusy."""
     right = await reading_right(runtime, reader, release_id)
+    # Of this release alone: an answer with others is remembered with theirs, once they may be read.
     known = None if right.parts else runtime.warm.answers.get((release_id, right.samples, 1, body))
     if known is not None:
         return known
     spec = decode_json(body) if spec is None else spec
-    release = await open_view(runtime, release_id, reach_asked(right, spec), view_asked(spec))
+    release = await open_asked(runtime, reader, release_id, reach_asked(right, spec), spec)
     in_thread = one_turn(runtime, reader)
     question = await read_question(runtime, release.public, body, in_thread, spec=spec)
     return await answer_bytes(runtime, release, question, body, in_thread)
@@ -65,7 +67,7 @@ async def preview_query(runtime: Runtime, *, reader: Reader, release_id: str, bo
     """What answering would check, refuse and promise, from public numbers: no sample is read. Raises as `answer_query`."""
     spec = decode_json(body) if spec is None else spec
     right = await reading_right(runtime, reader, release_id)
-    release = await describe_view(runtime, release_id, reach_asked(right, spec), view_asked(spec))
+    release = await describe_asked(runtime, reader, release_id, reach_asked(right, spec), spec)
     question = await read_question(runtime, release, body, one_turn(runtime, reader), spec=spec)
     return encode(preview_json(question.preview(release.size), release))
 
@@ -94,12 +96,9 @@ async def answer_bytes(
     questions: int = 1,
     keep: bool = True,
 ) -> bytes:
-    """The answer as it is sent, remembered by (release, prefix, how many were asked together, text) if `keep`.
-
-    The text names the view.
-    """
-    public = release.public
-    memo = (public.id, public.prefix, questions, body)
+    """The answer as it is sent, remembered by (release, prefix, how many were asked together, text) if `keep`; where the text
+    names other releases, by theirs too."""
+    memo = release.public.answer_key(questions, body)
     known = runtime.warm.answers.get(memo)
     if known is not None:
         return known
@@ -126,10 +125,13 @@ async def read_question(
     question = runtime.warm.questions.get(memo)
     if question is None:
         spec = decode_json(body) if spec is None else spec
-        if len(release.parameters) < OFF_LOOP_PARAMETERS and len(body) < _length_max(spec):
-            question = compile_question(spec, release.parameters, release.model)
+        others = {other.id: (other.parameters, other.model) for other in release.beside}
+        asked = spec, release.parameters, release.model, others
+        parameters = len(release.parameters) + sum(len(own) for own, _ in others.values())
+        if parameters < OFF_LOOP_PARAMETERS and len(body) < _length_max(spec):
+            question = compile_question(*asked)
         else:
-            question = await in_thread(compile_question, spec, release.parameters, release.model)
+            question = await in_thread(compile_question, *asked)
         if keep:
             size = COMPILED_BYTES_PER_BYTE * len(body) + ENTRY_OVERHEAD_BYTES
             runtime.warm.questions.put(memo, question, size)
@@ -149,7 +151,7 @@ def answer_json(question: Question, release: PublishedRelease, questions: int) -
     found, told = answer_question(question, release.samples, questions=questions), print_of_answer(question, release)
     return {
         **found.as_json(),
-        "samples": public.evidence,
+        "samples": public.samples_used,
         **parts_json(public),
         "view": public.view,
         "points": public.points,
@@ -169,7 +171,7 @@ def preview_json(preview: Preview, release: PublicRelease) -> dict[str, Any]:
     return {
         "valid": True,
         "work": preview.work,
-        "samples": release.evidence,
+        "samples": release.samples_used,
         **parts_json(release),
         "view": release.view,
         "points": release.points,

@@ -35,6 +35,7 @@ def joined_public(parts: Sequence[PublicRelease], reach: Reach) -> PublicRelease
         assumes=_told((name, part.assumes) for name, part in named),
         approximate=_told((name, part.approximate) for name, part in named),
         rehearsal=first.rehearsal,
+        dataset=first.dataset,
         reach=reach,
     )
 

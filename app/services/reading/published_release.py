@@ -187,6 +187,7 @@ async def _stored(runtime: Runtime, release_id: str, reach: Reach, view: View) -
         approximate=mechanism.approximation(model) if view == CALIBRATED else None,
         doubt=None if verdict is None or verdict.outcome == "no_objection" else verdict.text,
         rehearsal=dataset.rehearsal is not None,
+        dataset=dataset.id,
         reach=reach,
     )
     return Stored(public, whole, dataset, release, mechanism)

@@ -24,7 +24,7 @@ from app.services.reading.group_lines import groups_line, public_line
 from app.services.reading.moment_line import moment_line
 from app.services.reading.part_lines import part_figures, part_lines, parts_line
 from app.services.reading.population_line import UNTRACKED, population_line, untracked
-from app.services.reading.view_lines import range_line, views_line
+from app.services.reading.view_lines import range_line, synthetic_line, views_line
 from app.services.releases.parts import part_names, part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
@@ -129,13 +129,14 @@ def build_card(
 def _own_lines(
     release: Release, model: ReleaseModel, views: Sequence[View], columns: Mapping[str, Column]
 ) -> list[dict[str, Any]]:
-    """What is said of one model: its groups, its range and its views."""
+    """What is said of one model: its groups, its range, its views and synthetic rows."""
     mechanism = stored_mechanism(release, model)
     _, groups = split_groups(release.model)
     return [
         *groups_line(model, groups or {}, columns),
         range_line(model.parameters, views, noisy=isinstance(mechanism, MeasuringMechanism)),
         views_line(views, mechanism.approximation(model)),
+        *synthetic_line(model),
     ]
 
 

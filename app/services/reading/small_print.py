@@ -7,13 +7,13 @@
     approximate       calibrated view: points are of a finite chain or of a law that is nearly the exact one
     model_unchecked   both views: an assumption about how rows come about that nobody has paid to check
     model_doubtful    both views: a check of fit was paid for, and speaks against the model
-    independence_assumed   both views: an answer across several models pairs their draws as if their columns were independent
+    independence_assumed   both views: draws of several models, or of several releases, were paired as if these were independent
 
 All of it follows from public numbers but `at_public_edge`, which follows from the reader's own prefix, and `model_doubtful`,
 which follows from the noisy histogram that all readers of the release have paid for.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -47,7 +47,19 @@ def print_of_answer(question: Question, release: PublishedRelease) -> SmallPrint
     piled = None
     if public.view != CALIBRATED and (index := _parameter_of(question)) is not None:
         piled = _named(public.parameters[index], release.samples.piled_at(index))
-    return _small_print(public, ends, piled, rests_on(public))
+    told = _small_print(public, ends, piled, rests_on(public))
+    return told if not public.beside else _with_others(public, told)
+
+
+def _with_others(public: PublicRelease, told: SmallPrint) -> SmallPrint:
+    """Nothing is said about coverage of pairs, and what stands in the way of taking one release at its word does so for all."""
+    warnings = list(told.warnings)
+    for other in public.beside:
+        own = _small_print(replace(other, size=public.size), None, None).warnings
+        warnings += [each for each in own if each not in warnings]
+    names = " and ".join((public.id, *(other.id for other in public.beside)))
+    text = f"{public.size} of each of {names} were paired in order, as if what they tell were independent: nobody checked that"
+    return SmallPrint(None, [*warnings, _warning("independence_assumed", text)])
 
 
 def print_of_row(public: PublicRelease, summary: Summary, level: Fraction) -> SmallPrint:
@@ -83,8 +95,8 @@ def _small_print(
         )
     if public.view != CALIBRATED:
         short = ends is not None and ranks is not None and ranks.is_short(float(ends[1]) - float(ends[0]))
-        if public.evidence < FEW_SAMPLES or short:
-            text = f"{public.evidence} samples say too little about how far the truth may be from them"
+        if public.size < FEW_SAMPLES or short:
+            text = f"{public.size} samples say too little about how far the truth may be from them"
             warnings.append(_warning("too_few_samples", text))
         if piled is not None:
             text = f"samples are piled up at the {piled}: the truth may lie beyond it"

@@ -1,9 +1,11 @@
-"""What the guarantee card says about answers rather than privacy: the public range of samples, and the views of the release."""
+"""What the guarantee card says about answers rather than privacy: the public range of samples, the views of the release,
+and synthetic rows."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from app.core.decisions import CALIBRATED, View
+from app.core.kinds import ReleaseModel, kind_of
 from app.core.parameters import Parameter
 
 PARAMETERS_SHOWN = 3
@@ -27,6 +29,10 @@ _NEARLY = (
     "Answers come in two views at no further cost to privacy: the samples as they are, and the calibrated posterior given what "
     "was released, whose intervals hold the truth about as often as they say: {measured}."
 )
+_SYNTHETIC = (
+    "Synthetic rows can be drawn from this release at no further cost to privacy. They are made up from what it lets one "
+    "believe, are nobody's, and are no more accurate than it is: what the model leaves out, and noise, are in them too."
+)
 _ON_AVERAGE = "on average over the declared prior, for data that follow the model within their bounds"
 
 
@@ -46,6 +52,12 @@ def views_line(views: Sequence[View], approximate: str | None) -> dict[str, Any]
     if approximate is None:
         return _line("views", [*views], _ON_AVERAGE, _BOTH)
     return _line("views", [*views], _ON_AVERAGE, _NEARLY.format(measured=approximate), basis="measured")
+
+
+def synthetic_line(model: ReleaseModel) -> list[dict[str, Any]]:
+    """None for a kind that makes no rows."""
+    law = kind_of(model).rows
+    return [] if law is None else [_line("synthetic", None, "rows follow the model", _SYNTHETIC)]
 
 
 def _line(name: str, value: Any, assumption: str, text: str, basis: str = "exact") -> dict[str, Any]:

@@ -86,8 +86,16 @@ class PublicRelease:
 
     doubt: str | None = None
     rehearsal: bool = False
+    dataset: str = ""
     reach: Reach | None = None
     """Of a release of several models: which parts, and how far; of one model, as far as `evidence` says."""
+    beside: "tuple[PublicRelease, ...]" = ()
+    """Other releases that a question names, as this reader may see them; `size` is then that of the shortest."""
+
+    @property
+    def samples_used(self) -> int:
+        """How many of the reader's samples answers rest on."""
+        return self.evidence if self.view == CALIBRATED else self.size
 
     @property
     def points(self) -> int | None:
@@ -109,8 +117,13 @@ class PublicRelease:
 
     @property
     def compiled_for(self) -> tuple[Hashable, ...]:
-        """What a question is compiled for beside its own text: which parameters there are."""
-        return (self.id,) if self.reach is None else (self.id, self.reach.part, self.reach.names)
+        """What a question is compiled for beside its own text: which parameters there are, here and beside."""
+        own = (self.id,) if self.reach is None else (self.id, self.reach.part, self.reach.names)
+        return own if not self.beside else (*own, *(other.compiled_for for other in self.beside))
+
+    def answer_key(self, questions: int, body: bytes) -> Hashable:
+        """Of an answer: which prefix of which releases, how many were asked together, and the text, which names the view."""
+        return (self.id, self.prefix, questions, body, *((other.id, other.prefix) for other in self.beside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +155,7 @@ class ReadyBody:
 
 
 class WarmMemory:
-    """Views of releases by (id, prefix, view), compiled questions by (release, body), answers by (id, prefix, body), plans by
+    """Views of releases by (id, prefix, view), compiled questions by (release, body), answers by (ids, prefixes, body), plans by
     body, verdicts by release; tables, curves and small files by what was asked of which prefix, and receipts by release, prefix
     and parameters."""
 

@@ -1,7 +1,7 @@
 """Samples as a file: whole or not at all, whatever happens on the way."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -11,10 +11,11 @@ from postern.client.calls.readers import MEDIA_TYPES, SUFFIXES
 from postern.client.problems import Misconfigured
 
 
-def form_of(target: Path, form: str | None) -> str:
+def form_of(target: Path, form: str | None, forms: Collection[str] = MEDIA_TYPES) -> str:
+    """By the name unless it is said."""
     found = form or SUFFIXES.get(target.suffix.lower())
-    if found not in MEDIA_TYPES:
-        known = ", ".join(SUFFIXES)
+    if found is None or found not in forms:
+        known = ", ".join(suffix for suffix, name in SUFFIXES.items() if name in forms)
         raise Misconfigured(f"{target.name}: expected a name that ends in one of {known}, or one of the formats")
     return found
 

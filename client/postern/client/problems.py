@@ -164,6 +164,7 @@ BY_CODE: Mapping[str, type[PosternProblem]] = {
     "release_not_ready": NotReady,
     "release_withdrawn": Withdrawn,
     "calibrated_unavailable": Conflict,
+    "synthetic_unavailable": Conflict,
     "check_not_bought": Conflict,
     "budget_exhausted": BudgetExhausted,
     "rate_limited": RateLimited,

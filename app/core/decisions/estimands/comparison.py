@@ -11,17 +11,16 @@ import numpy as np
 from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context, Estimand, Guess, Inner, check_total_work
+from app.core.decisions.estimands.estimand import Context, Estimand, Guess, Inner, NumberSpec, check_total_work
 from app.core.decisions.estimands.finite_values import guess_frequent
 from app.core.decisions.expressions import check_work
 from app.core.decisions.sample_set import SampleSet
-from app.core.specs import Spec
 from app.errors import InvalidQuery
 
 VALUES = (0.0, 0.5, 1.0)
 
 
-class ComparisonSpec(Spec):
+class ComparisonSpec(NumberSpec):
     """1 where left > right, 0 where left < right, ½ where they are equal."""
 
     kind: Literal["comparison"] = Field(description="The name of the estimand.")

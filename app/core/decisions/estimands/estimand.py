@@ -2,16 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as field_of
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeGuard
+
+from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import Described, check_fields, find_kind
 from app.core.parameters import Parameter
-from app.core.specs import ReadInItsPlace
+from app.core.specs import Expects, Maybe, ReadInItsPlace, Spec
 from app.errors import InvalidQuery
 
 if TYPE_CHECKING:
@@ -23,8 +26,24 @@ ESTIMANDS_MAX = 256
 WORK_MAX = 1_000_000_000
 """Operations times samples over all parts of an estimand: about a second."""
 
+ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), Expects("the id of a release")]
+
+
+class NumberSpec(Spec):
+    """What every estimand has that is a number, and so can stand inside another."""
+
+    release: Maybe[ReleaseName] = Field(
+        default=None,
+        description="Inside a comparison or an expression: of this other release of the same dataset. Samples of both are paired "
+        "in order, as if what they tell were independent.",
+    )
+
+
 Inner = Annotated["EstimandSpec", ReadInItsPlace()]
 """An estimand inside something. `Context` reads it, after depth and number; which kinds there are, `specification.py` knows."""
+
+
+_NO_OTHER = "nothing here: another release of the dataset can be named on what a comparison or an expression is made of"
 
 
 class Estimand(Protocol):
@@ -147,6 +166,14 @@ Judged = Estimand | Observed
 AnyEstimand = Estimand | Guessed | Observed
 
 
+class OtherRelease(Protocol):
+    """One that a question about another may use too."""
+
+    def read(self, value: Mapping[str, Any], context: "Context") -> Estimand:
+        """A number of it, that is read where the context is."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Context:
     """What an estimand is read with: the release's parameters and model, and where in the question it stands.
@@ -157,11 +184,13 @@ class Context:
 
     parameters: Sequence[Parameter]
     model: object | None
-    askable: "Askable" = field(repr=False)
+    askable: "Askable" = field_of(repr=False)
     where: str = "estimand"
     depth: int = 0
-    read_before: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+    read_before: Iterator[int] = field_of(default_factory=count, repr=False, compare=False)
     """Counts the estimands of the whole question: inner contexts share it."""
+    beside: Mapping[str, OtherRelease] = field_of(default_factory=dict, repr=False, compare=False)
+    """Other releases that the question may name, by id."""
 
     def read(self, value: object) -> AnyEstimand:
         """The estimand at `where`."""
@@ -170,18 +199,26 @@ class Context:
             raise InvalidQuery(self.where, f"at most {DEPTH_MAX} estimands one inside the other")
         if next(self.read_before) >= ESTIMANDS_MAX:
             raise InvalidQuery(self.where, f"at most {ESTIMANDS_MAX} estimands in one question")
-        return kind.parse(check_fields(kind.spec, value, self.where), self)
+        spec = check_fields(kind.spec, value, self.where)
+        if getattr(spec, "release", None) is not None:
+            raise InvalidQuery(f"{self.where}.release", _NO_OTHER)
+        return kind.parse(spec, self)
 
     def inner(self, name: str, value: object) -> Estimand:
         """A number inside this estimand, or inside the utility."""
         inside = self._moved(f"{self.where}.{name}", self.depth + 1)
+        if isinstance(value, dict) and "release" in value:
+            other = self.beside.get(value["release"]) if isinstance(value["release"], str) else None
+            if other is None:
+                raise InvalidQuery(f"{inside.where}.release", _NO_OTHER)
+            return other.read({name: each for name, each in value.items() if name != "release"}, inside)
         return require_number(inside.read(value), inside.where)
 
     def at(self, where: str) -> "Context":
         return self._moved(where, self.depth)
 
     def _moved(self, where: str, depth: int) -> "Context":
-        return Context(self.parameters, self.model, self.askable, where, depth, self.read_before)
+        return Context(self.parameters, self.model, self.askable, where, depth, self.read_before, self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +234,7 @@ class Askable:
     """What a release can be asked about, by `kind`; `elsewhere` has the others, with the kinds of models they are for."""
 
     kinds: Mapping[str, EstimandKind[Any]]
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field_of(default_factory=dict)
 
 
 def is_number(estimand: AnyEstimand) -> TypeGuard[Estimand]:

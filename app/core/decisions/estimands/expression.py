@@ -10,17 +10,16 @@ from typing import Literal
 from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context, Estimand, Guess
+from app.core.decisions.estimands.estimand import Context, Estimand, Guess, NumberSpec
 from app.core.decisions.estimands.finite_values import finite_values, guess_frequent
 from app.core.decisions.estimands.names import NamedEstimands, Names, read_names
 from app.core.decisions.expressions import Expression, check_work, compile_expression
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import ExpressionText
-from app.core.specs import Spec
 from app.errors import InvalidQuery
 
 
-class ExpressionSpec(Spec):
+class ExpressionSpec(NumberSpec):
     """Arithmetic of the parameters."""
 
     kind: Literal["expression"] = Field(description="The name of the estimand.")

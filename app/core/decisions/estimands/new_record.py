@@ -2,14 +2,15 @@
 
 from pydantic import Field
 
+from app.core.decisions.estimands.estimand import NumberSpec
 from app.core.decisions.strict_fields import Number, Share
-from app.core.specs import Maybe, Spec
+from app.core.specs import Maybe
 from app.errors import InvalidQuery
 
 NUMBERS = {"probability": "at_most", "quantile": "level"}
 
 
-class NewRecordSpec(Spec):
+class NewRecordSpec(NumberSpec):
     """To be inherited from, by what names its `kind` and what may be asked."""
 
     what: str

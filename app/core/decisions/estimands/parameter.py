@@ -6,14 +6,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context
+from app.core.decisions.estimands.estimand import Context, NumberSpec
 from app.core.decisions.sample_set import SampleSet
 from app.core.parameters import listed, places
-from app.core.specs import Spec
 from app.errors import InvalidQuery
 
 
-class ParameterSpec(Spec):
+class ParameterSpec(NumberSpec):
     """A parameter of the release."""
 
     kind: Literal["parameter"] = Field(description="The name of the estimand.")

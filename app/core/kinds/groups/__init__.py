@@ -14,6 +14,7 @@ from app.core.kinds.groups.mechanism import Stratified, stratified
 from app.core.kinds.groups.model import StratifiedModel
 from app.core.kinds.groups.parsing import group_columns, grouped_model, read_where, split_columns
 from app.core.kinds.groups.planner import StratifiedPlanner
+from app.core.kinds.groups.synthetic import stratified_rows
 from app.core.kinds.kind import CardWords, Kind, Nobody
 from app.core.kinds.protocols import MechanismKind, ReleaseMechanism
 from app.core.parameters import Group
@@ -40,6 +41,7 @@ def stratified_kind(inner: Kind, askable: Askable) -> Kind:
             noisy=lambda model, rows: f"{inner.card.noisy(model.inner, rows)} of every stratum",
         ),
         groups=lambda model: _groups(model, inner),
+        rows=None if inner.rows is None else stratified_rows(inner.rows),
     )
 
 

@@ -10,15 +10,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Askable, Context, EstimandKind
-from app.core.decisions.estimands.estimand import Inner
+from app.core.decisions.estimands.estimand import Inner, NumberSpec
 from app.core.kinds.placed_estimand import Place, placed
 from app.core.kinds.protocols import ReleaseModel
 from app.core.parameters import Parameter
-from app.core.specs import Spec
 from app.errors import InvalidQuery
 
 
-class GroupSpec(Spec):
+class GroupSpec(NumberSpec):
     """An estimand of the model, in one group."""
 
     kind: Literal["group"] = Field(description="The name of the estimand.")
@@ -35,7 +34,8 @@ def in_group_estimand(askable: Askable) -> EstimandKind[GroupSpec]:
         place = place_of(context.parameters, spec.group, f"{context.where}.group")
         where, depth = f"{context.where}.estimand", context.depth + 1
         model: Any = context.model
-        inside = Context(place.parameters, _without_groups(model), askable, where, depth, context.read_before)
+        own = _without_groups(model)
+        inside = Context(place.parameters, own, askable, where, depth, context.read_before, context.beside)
         return placed(inside.read(spec.estimand), place)
 
     return EstimandKind(GroupSpec, parse)

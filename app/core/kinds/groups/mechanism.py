@@ -101,7 +101,7 @@ class Stratified:
 
     def belief(self, model: StratifiedModel, people: int, unit_rows: int, evidence: Evidence) -> Belief:
         """Strata are independent given what was released, and so are their points, by a seed of each one's own."""
-        measured = self._parts(model, evidence.measured)
+        measured = self.parts(model, evidence.measured)
         found = []
         for place, stratum in enumerate(model.strata()):
             seed = hashlib.sha256(evidence.seed + b"stratum" + place.to_bytes(4, "big")).digest()
@@ -114,7 +114,7 @@ class Stratified:
             model.grouped([each.parameters for each in found]), np.concatenate([each.points for each in found], axis=1)
         )
 
-    def _parts(self, model: StratifiedModel, measured: Whole | None) -> list[Whole | None]:
+    def parts(self, model: StratifiedModel, measured: Whole | None) -> list[Whole | None]:
         """Nothing is measured of a stratum without people; of the others equally much."""
         if measured is None:
             return [None] * len(model.people)
@@ -139,7 +139,7 @@ class MeasuringStratified(Stratified):
         self, model: StratifiedModel, people: int, unit_rows: int, measured: Whole, random_bytes: RandomBytes
     ) -> Array:
         inner, found = _measuring(self.inner), []
-        for size, part in zip(model.people, self._parts(model, measured), strict=True):
+        for size, part in zip(model.people, self.parts(model, measured), strict=True):
             if part is None:
                 found.append(self.nobody.samples(model.inner, self.samples, random_bytes))
             else:

@@ -15,6 +15,7 @@ from app.core.kinds.networks.parsing import (
     build_naive_bayes,
     build_network_model,
 )
+from app.core.kinds.networks.synthetic import NETWORK_ROWS
 from app.core.kinds.protocols import Family
 
 NETWORKS = Kind(
@@ -29,7 +30,8 @@ NETWORKS = Kind(
     card=CARD,
     nobody=NobodysTables(),
     private=network_by_groups,
-    measured=MeasuredKind(lambda model: model.within is not None, lambda askable: _conditioned()),
+    measured=MeasuredKind(lambda model: model.within is not None, lambda askable: _conditioned(), counted=False),
+    rows=NETWORK_ROWS,
 )
 
 

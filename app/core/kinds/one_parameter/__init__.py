@@ -11,6 +11,7 @@ from app.core.kinds.one_parameter.mechanisms import MECHANISMS
 from app.core.kinds.one_parameter.private.kind import private_kind
 from app.core.kinds.one_parameter.private.model import MeasuredGroups, measured_groups
 from app.core.kinds.one_parameter.private.nobody import NobodysColumn
+from app.core.kinds.one_parameter.private.synthetic import COLUMN_ROWS
 
 ONE_PARAMETER = Kind(
     name="one_parameter",
@@ -23,4 +24,5 @@ ONE_PARAMETER = Kind(
     nobody=NobodysColumn(),
     private=measured_groups,
     measured=MeasuredKind(lambda model: isinstance(model, MeasuredGroups), private_kind),
+    rows=COLUMN_ROWS,
 )

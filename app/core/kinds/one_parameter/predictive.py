@@ -62,13 +62,13 @@ class RecordLaw:
             return statistic_at_most(self.model.sums, theta, self._statistic(distance) if distance > 0 else -1.0)
         return statistic_at_most(self.model.sums, theta, self._statistic(value))
 
-    def quantile(self, theta: Array, level: float) -> Array:
-        """0 < level < 1."""
+    def quantile(self, theta: Array, level: float | Array, enough: float = math.inf) -> Array:
+        """0 < level < 1, one or one for every θ. Of counts none is looked for far beyond `enough`."""
         if self._two_sided:
-            side = 1.0 if level >= 0.5 else -1.0
-            inner = _quantile(self.model.sums, theta, abs(2 * level - 1))
-            return self.model.statistic.anchor + side * self._distance(inner)
-        return self._value(_quantile(self.model.sums, theta, level))
+            side = np.where(np.greater_equal(level, 0.5), 1.0, -1.0)
+            inner = _quantile(self.model.sums, theta, np.abs(2 * level - 1), enough)
+            return np.asarray(self.model.statistic.anchor + side * self._distance(inner))
+        return self._value(_quantile(self.model.sums, theta, level, enough))
 
     @property
     def _two_sided(self) -> bool:
@@ -168,8 +168,8 @@ def statistic_at_most(law: SumLaw, theta: Array, value: float | Array) -> Array:
     return np.where(np.less(value, 0), 0.0, found)
 
 
-def _quantile(law: SumLaw, theta: Array, level: float) -> Array:
-    """The smallest t with P(T ≤ t|θ) ≥ level, 0 ≤ level < 1."""
+def _quantile(law: SumLaw, theta: Array, level: float | Array, enough: float = math.inf) -> Array:
+    """The smallest t with P(T ≤ t|θ) ≥ level, 0 ≤ level < 1; of counts something above `enough` where it is larger than that."""
     from scipy import special
 
     if law.kind == "normal":
@@ -178,12 +178,12 @@ def _quantile(law: SumLaw, theta: Array, level: float) -> Array:
         return np.asarray(special.gammaincinv(law.size, level) / theta)
     low, high = np.full_like(theta, -1.0), np.zeros_like(theta)
     short = statistic_at_most(law, theta, high) < level
-    while short.any() and high.max() < _COUNT_MAX:
+    while short.any() and high.max() < min(_COUNT_MAX, enough):
         low = np.where(short, high, low)
         high = np.where(short, 2 * high + 1, high)
         short = statistic_at_most(law, theta, high) < level
     while (high - low).max() > 1:
         middle = np.floor((low + high) / 2)
-        enough = statistic_at_most(law, theta, middle) >= level
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        reached = statistic_at_most(law, theta, middle) >= level
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high

@@ -38,7 +38,8 @@ def in_part_estimand(askable_of: Callable[[ReleaseModel], Askable]) -> EstimandK
         places = [place for place, each in enumerate(context.parameters) if each.part == spec.part]
         own = tuple(out_of_part(context.parameters[place]) for place in places)
         model, where = models[spec.part], f"{context.where}.estimand"
-        inside = Context(own, model, askable_of(model), where, context.depth + 1, context.read_before)
+        depth, beside = context.depth + 1, context.beside
+        inside = Context(own, model, askable_of(model), where, depth, context.read_before, beside)
         return placed(inside.read(spec.estimand), Place(places[0], own))
 
     return EstimandKind(PartSpec, parse)

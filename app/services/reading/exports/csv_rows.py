@@ -22,19 +22,19 @@ _ESCAPED = re.compile(r"\\(.)")
 
 def write_csv(draws: Draws, receipt: Mapping[str, Any], file: BinaryIO) -> None:
     """Every value as the shortest decimal that reads back as the same double."""
-    file.write(f"{RECEIPT_MARK}{_one_line(receipt)}\n".encode("ascii"))
-    file.write((",".join(map(_quoted, draws.names)) + "\n").encode())
+    file.write(f"{RECEIPT_MARK}{one_line(receipt)}\n".encode("ascii"))
+    file.write((",".join(map(quoted, draws.names)) + "\n").encode())
     for rows in draws.lists():
         # [[1.5,2.5],[3.5,4.5]] → 1.5,2.5 and 3.5,4.5: there is no other text in it.
         file.write(_encode(rows)[2:-2].replace(b"],[", b"\n") + b"\n")
 
 
-def _one_line(receipt: Mapping[str, Any]) -> str:
+def one_line(receipt: Mapping[str, Any]) -> str:
     text = json.dumps(receipt, separators=(",", ":"))
     return _ESCAPED.sub(lambda found: "\\u0022" if found[1] == '"' else found[0], text)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 

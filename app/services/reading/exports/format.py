@@ -1,23 +1,22 @@
-"""What an export format is: a file that others can open, from the same draws and the same receipt."""
+"""What an export format is: a file that others can open, from the same draws or table and the same receipt."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 from zlib import ZLIB_RUNTIME_VERSION
 
 from app.errors import NotAcceptable
-from app.services.reading.exports.draws import Draws
 
-Writer = Callable[[Draws, Mapping[str, Any], BinaryIO], None]
-"""(draws, the receipt's fields, a binary file that can be read and sought) → the file is written, memory stays bounded."""
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True, slots=True)
-class ExportFormat:
-    """`libraries` shape the bytes, so their versions are part of the tag; those in `needs` may be missing.
+class ExportFormat(Generic[Content]):
+    """`write`: (draws or a table, the receipt's fields, a binary file that can be read and sought) → the file is written, memory
+    stays bounded. `libraries` shape the bytes, so their versions are part of the tag; those in `needs` may be missing.
 
     `layout` changes with the shape of the file. Text is worth compressing on the way, numbers in binary are not.
     """
@@ -25,7 +24,7 @@ class ExportFormat:
     name: str
     suffix: str
     media_type: str
-    write: Writer
+    write: Callable[[Content, Mapping[str, Any], BinaryIO], None]
     libraries: tuple[str, ...]
     needs: tuple[str, ...] = ()
     layout: int = 1

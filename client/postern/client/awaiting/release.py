@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from postern.client.asking import AskedRelease
+from postern.client.call import Call
 from postern.client.calls import pages, readers
 from postern.client.exporting import form_of, whole_file
 from postern.client.questions import AnyQuestion, View
@@ -147,11 +148,31 @@ class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
         return await self._client.send(readers.samples(self.id, parameters, self._view, self.part_name))
 
     async def export(
-        self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
+        self,
+        target: str | PathLike[str],
+        *,
+        form: str | None = None,
+        parameters: Sequence[str] | None = None,
+        layout: Literal["long"] | None = None,
     ) -> Path:
-        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
+        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk.
+
+        `layout="long"`: one row a draw, group and parameter, with the group's columns as columns; not for .nc."""
         place = Path(target)
-        call = readers.export(self.id, form_of(place, form), parameters, self._view, self.part_name)
+        call = readers.export(self.id, form_of(place, form), parameters, self._view, self.part_name, layout)
+        return await self._fetched(call, place)
+
+    async def synthetic(
+        self, target: str | PathLike[str], *, rows: int = 1_000, seed: int = 0, form: str | None = None
+    ) -> Path:
+        """Made-up rows as a file, .csv or .parquet: free, from what you may believe, and no more accurate than the release.
+
+        Of several models one makes them: `release.part(…).synthetic(…)`."""
+        place = Path(target)
+        shown = form_of(place, form, readers.SYNTHETIC_FORMS)
+        return await self._fetched(readers.synthetic(self.id, shown, rows, seed, self.part_name), place)
+
+    async def _fetched(self, call: Call[None], place: Path) -> Path:
         async with aclosing(await self._client.open(call)) as opened:
             with whole_file(place) as file:
                 async for chunk in opened.chunks():

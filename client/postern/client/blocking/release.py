@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from postern.client.asking import AskedRelease
+from postern.client.call import Call
 from postern.client.calls import pages, readers
 from postern.client.exporting import form_of, whole_file
 from postern.client.questions import AnyQuestion, View
@@ -138,11 +139,31 @@ class Release(AskedRelease[Answer]):
         return self._client.send(readers.samples(self.id, parameters, self._view, self.part_name))
 
     def export(
-        self, target: str | PathLike[str], *, form: str | None = None, parameters: Sequence[str] | None = None
+        self,
+        target: str | PathLike[str],
+        *,
+        form: str | None = None,
+        parameters: Sequence[str] | None = None,
+        layout: Literal["long"] | None = None,
     ) -> Path:
-        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk."""
+        """Draws as a file, in the format of its suffix: .csv, .json, .arrow, .parquet, .nc. Streamed to disk.
+
+        `layout="long"`: one row a draw, group and parameter, with the group's columns as columns; not for .nc."""
         place = Path(target)
-        call = readers.export(self.id, form_of(place, form), parameters, self._view, self.part_name)
+        call = readers.export(self.id, form_of(place, form), parameters, self._view, self.part_name, layout)
+        return self._fetched(call, place)
+
+    def synthetic(
+        self, target: str | PathLike[str], *, rows: int = 1_000, seed: int = 0, form: str | None = None
+    ) -> Path:
+        """Made-up rows as a file, .csv or .parquet: free, from what you may believe, and no more accurate than the release.
+
+        Of several models one makes them: `release.part(…).synthetic(…)`."""
+        place = Path(target)
+        shown = form_of(place, form, readers.SYNTHETIC_FORMS)
+        return self._fetched(readers.synthetic(self.id, shown, rows, seed, self.part_name), place)
+
+    def _fetched(self, call: Call[None], place: Path) -> Path:
         with closing(self._client.open(call)) as opened, whole_file(place) as file:
             for chunk in opened.chunks():
                 file.write(chunk)

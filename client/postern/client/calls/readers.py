@@ -28,6 +28,7 @@ MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "netcdf": "application/x-netcdf",
 }
+SYNTHETIC_FORMS = ("csv", "parquet")
 SUFFIXES = {
     ".json": "json",
     ".csv": "csv",
@@ -147,10 +148,20 @@ def samples(
 
 
 def export(
-    release: str, form: str, parameters: Sequence[str] | None, view: View | None = None, part: str | None = None
+    release: str,
+    form: str,
+    parameters: Sequence[str] | None,
+    view: View | None = None,
+    part: str | None = None,
+    layout: str | None = None,
 ) -> Call[None]:
-    asked = query(format=form, parameter=parameters, view=view, part=part)
+    asked = query(format=form, parameter=parameters, view=view, part=part, layout=layout)
     return Call("GET", path("releases", release, "samples"), nothing, asked, accept=MEDIA_TYPES[form])
+
+
+def synthetic(release: str, form: str, rows: int, seed: int, part: str | None = None) -> Call[None]:
+    asked = query(format=form, rows=rows, seed=seed, part=part)
+    return Call("GET", path("releases", release, "synthetic"), nothing, asked, accept=MEDIA_TYPES[form])
 
 
 def density(

@@ -57,6 +57,11 @@ def in_part(part: str, estimand: Estimand) -> Estimand:
     return Estimand("part", {"part": part, "estimand": estimand})
 
 
+def in_release(release: str, estimand: Estimand) -> Estimand:
+    """Inside a comparison or an expression: of another release of the dataset, by id; samples are paired as if independent."""
+    return Estimand(estimand.kind, {**estimand.fields, "release": release})
+
+
 def probability(event: Levels, given: Levels | None = None) -> Estimand:
     """Of all of `event` at once, in a network, given evidence."""
     return Estimand("probability", present(event=event, evidence=given))

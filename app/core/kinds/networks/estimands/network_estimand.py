@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, cast
 from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context, check_total_work
+from app.core.decisions.estimands.estimand import Context, NumberSpec, check_total_work
 from app.core.decisions.sample_set import SampleSet
 from app.core.decisions.strict_fields import Number
 from app.core.kinds.networks.evidence.compiled import (
@@ -18,7 +18,7 @@ from app.core.kinds.networks.evidence.compiled import (
 )
 from app.core.kinds.networks.model import NetworkModel
 from app.core.language.tree import MAGNITUDE_MAX
-from app.core.specs import Expects, ReadInItsPlace, Spec
+from app.core.specs import Expects, ReadInItsPlace
 
 Levels = Annotated[
     dict[str, Annotated[Level | list[Level], ReadInItsPlace()]],
@@ -30,7 +30,7 @@ Scores = Annotated[
 ]
 
 
-class ProbabilitySpec(Spec):
+class ProbabilitySpec(NumberSpec):
     """P(event | evidence) in a network, in [0, 1]."""
 
     kind: Literal["probability"] = Field(description="The name of the estimand.")
@@ -38,7 +38,7 @@ class ProbabilitySpec(Spec):
     evidence: Levels | None = Field(default=None, description="What is known, written in the same way.")
 
 
-class ExpectationSpec(Spec):
+class ExpectationSpec(NumberSpec):
     """E[score of a variable | evidence] in a network."""
 
     kind: Literal["expectation"] = Field(description="The name of the estimand.")

@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.core.decisions.estimands.estimand import Context
+from app.core.decisions.estimands.estimand import Context, NumberSpec
 from app.core.decisions.strict_fields import renaming
 from app.core.kinds.networks.estimands.classification import class_of
 from app.core.kinds.networks.estimands.network_estimand import Levels, NetworkEstimand, network_of
 from app.core.kinds.networks.evidence.compiled import Level, compile_evidence
-from app.core.specs import Maybe, ReadInItsPlace, Spec
+from app.core.specs import Maybe, ReadInItsPlace
 from app.errors import InvalidQuery
 
 
-class NetworkPredictionSpec(Spec):
+class NetworkPredictionSpec(NumberSpec):
     """P(variable = level | features) in a network, in [0, 1]."""
 
     kind: Literal["prediction"] = Field(description="The name of the estimand.")

@@ -129,6 +129,11 @@ class GroupGaussian(GaussianFields):
             found.append(belief_of(law, slices, seed, GROUP_CELLS).points)
         return Belief(model.grouped(law.prior.parameter), np.concatenate(found, axis=1))
 
+    def noisy_rows(self, model: MeasuredGroups, unit_rows: int, measured: Whole) -> list[tuple[float, float]]:
+        """(number of rows as it was measured, its sd) of every group."""
+        scales, factors = self.scales(model, unit_rows)
+        return [(noisy / factors[1], scales[1] / factors[1]) for _, noisy in measured.reshape(-1, 2).tolist()]
+
     def _slices(self, law: RowLaw, model: MeasuredGroups, people: int, unit_rows: int, measured: Whole) -> list[Slices]:
         scales, factors = self.scales(model, unit_rows)
         found: list[Slices] = []

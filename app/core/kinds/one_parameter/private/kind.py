@@ -10,6 +10,7 @@ from app.core.kinds.one_parameter.private.gaussian import GroupGaussian
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.one_parameter.private.nobody import NobodysGroups
 from app.core.kinds.one_parameter.private.plan import PLANNER
+from app.core.kinds.one_parameter.private.synthetic import GROUP_ROWS
 from app.core.kinds.protocols import MechanismKind
 from app.core.statistics.groups import groups_of
 
@@ -29,6 +30,7 @@ def private_kind(askable: Askable) -> Kind:
             noisy=lambda model, rows: "two noisy numbers of every group, a sum and the number of rows",
         ),
         nobody=NobodysGroups(),
+        rows=GROUP_ROWS,
         groups=lambda model: [(group, None) for group in groups_of(model.groups.by)],
     )
 

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import Context, Observed, check_total_work
+from app.core.decisions.estimands.estimand import Context, NumberSpec, Observed, check_total_work
 from app.core.decisions.mixture import HALVINGS, Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.kinds.regression.combinations import WEIGHT_MAX, LinearCombination, contrast
 from app.core.kinds.regression.model import LinearModel
-from app.core.specs import Expects, Spec
+from app.core.specs import Expects
 from app.errors import InvalidQuery
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ Weights = Annotated[
 ]
 
 
-class ContrastSpec(Spec):
+class ContrastSpec(NumberSpec):
     """A combination of a linear regression's coefficients."""
 
     kind: Literal["contrast"] = Field(description="The name of the estimand.")

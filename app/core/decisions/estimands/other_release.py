@@ -1,0 +1,107 @@
+"""`{"kind": "parameter", "name": "theta", "release": "rel_…"}` inside a comparison or an expression: a number of another release.
+
+Samples of the two are paired in order, as many as the shorter prefix has. Given the rows each was drawn by its own chance, so
+that any pairs will do; that the parameters are independent given both is an assumption, and answers say so.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.decisions.empirical import Empirical
+from app.core.decisions.estimands.estimand import DEPTH_MAX, ESTIMANDS_MAX, Askable, Context, Estimand, require_number
+from app.core.decisions.sample_set import SampleSet
+from app.core.parameters import Parameter
+from app.errors import InvalidQuery
+
+RELEASES_MAX = 3
+"""Others that one question may name: each is opened for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InRelease:
+    """A number of the other release, sample by sample."""
+
+    inner: Estimand
+    release: str
+
+    @property
+    def lower(self) -> float:
+        return self.inner.lower
+
+    @property
+    def upper(self) -> float:
+        return self.inner.upper
+
+    @property
+    def work(self) -> int:
+        return self.inner.work
+
+    @property
+    def nodes(self) -> int:
+        return self.inner.nodes
+
+    def check(self, samples: int) -> None:
+        self.inner.check(samples)
+
+    def distribution(self, samples: SampleSet) -> Empirical:
+        return self.inner.distribution(samples.beside[self.release])
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is public of a release that may be named. Inside it no third one can be."""
+
+    release: str
+    parameters: Sequence[Parameter]
+    model: object
+    askable: Askable
+
+    def read(self, value: Mapping[str, Any], context: Context) -> Estimand:
+        own = Context(self.parameters, self.model, self.askable, context.where, context.depth, context.read_before)
+        return InRelease(require_number(own.read(value), context.where), self.release)
+
+
+def releases_named(question: object) -> dict[str, str]:
+    """id → where it was named first, in a question that nobody has checked yet; limits are those that reading it will have.
+
+    Raises InvalidQuery for what is no id, or too many.
+    """
+    found: dict[str, str] = {}
+    for place, (where, value) in enumerate(_estimands(question)):
+        if place >= ESTIMANDS_MAX:
+            break
+        if "release" in value:
+            name, field = value["release"], f"{where}.release"
+            if not isinstance(name, str) or not 1 <= len(name) <= _LENGTH_MAX or not _sane(name):
+                raise InvalidQuery(field, "the id of a release")
+            found.setdefault(name, field)
+            if len(found) > RELEASES_MAX:
+                raise InvalidQuery(field, f"at most {RELEASES_MAX} other releases in one question")
+    return found
+
+
+_LENGTH_MAX = 64
+
+
+def _sane(name: str) -> bool:
+    return name.isascii() and name.replace("_", "a").replace("-", "a").isalnum()
+
+
+def _estimands(question: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What stands inside the question's estimand and utility."""
+    if isinstance(question, dict):
+        for part in ("estimand", "utility"):
+            yield from _inside(question.get(part), part, 0)
+
+
+def _inside(value: object, where: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(value, dict) or depth > DEPTH_MAX:
+        return
+    names = value.get("names")
+    inner = [(f"{where}.{name}", value.get(name)) for name in ("left", "right", "estimand")]
+    inner += [(f"{where}.names", each) for each in names.values()] if isinstance(names, dict) else []
+    for place, each in inner:
+        if isinstance(each, dict):
+            yield place, each
+            yield from _inside(each, place, depth + 1)

@@ -1,0 +1,71 @@
+"""A question's release and others of its dataset that it names: each as the reader may see it, samples paired in order.
+
+Rights to all of them are asked for with every question, so that one taken back takes effect at once; what is refused is what
+asking the other release directly would be refused with. The release that is asked may be of several models, or a part of one;
+the others may not: rights to those go by part, and a name inside a question says nothing of parts.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from app.core.decisions import View, view_asked
+from app.core.decisions.estimands.other_release import releases_named
+from app.errors import AccessRequired, InvalidQuery, NotFound, ReleaseNotReady, ReleaseWithdrawn
+from app.services.principals import Reader
+from app.services.reading.published_release import describe_view, open_view, reading_right
+from app.services.runtime.reading_rights import Reach
+from app.services.runtime.runtime import Runtime
+from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
+
+T = TypeVar("T")
+
+OTHER_REFUSED = (NotFound, AccessRequired, ReleaseNotReady, ReleaseWithdrawn)
+"""What a right to another release may be refused with: in a batch, a problem in the question's own place."""
+
+
+async def open_asked(runtime: Runtime, reader: Reader, release_id: str, reach: Reach, spec: Any) -> PublishedRelease:
+    """The view that the question names, of as much of a release as the reader has a right to. Raises OTHER_REFUSED,
+    InvalidQuery, CalibratedUnavailable, TooBusy."""
+    view = view_asked(spec)
+    release = await open_view(runtime, release_id, reach, view)
+    others = await _others(runtime, reader, release.public, spec, open_view)
+    if not others:
+        return release
+    paired = release.samples.paired({other.public.id: other.samples for other in others})
+    public = replace(release.public, size=paired.size, beside=tuple(other.public for other in others))
+    return PublishedRelease(public, paired)
+
+
+async def describe_asked(
+    runtime: Runtime, reader: Reader, release_id: str, reach: Reach, spec: Any, own: PublicRelease | None = None
+) -> PublicRelease:
+    """The same without reading a sample. `own` is what is known of the release itself, if anything is."""
+    public = await describe_view(runtime, release_id, reach, view_asked(spec)) if own is None else own
+    others = await _others(runtime, reader, public, spec, describe_view)
+    if not others:
+        return public
+    return replace(public, size=min(public.size, *(other.size for other in others)), beside=tuple(others))
+
+
+async def _others(
+    runtime: Runtime,
+    reader: Reader,
+    public: PublicRelease,
+    spec: Any,
+    opened: Callable[[Runtime, str, Reach, View], Awaitable[T]],
+) -> list[T]:
+    found = []
+    for name, field in releases_named(spec).items():
+        if name == public.id:
+            raise InvalidQuery(field, "another release than the one that is asked")
+        right = await reading_right(runtime, reader, name)
+        if right.parts:
+            raise InvalidQuery(
+                field, "a release of one model: ask the one of several, and name this one in that question"
+            )
+        reach = right.reach()
+        if (await describe_view(runtime, name, reach, public.view)).dataset != public.dataset:
+            raise InvalidQuery(field, "a release of the same dataset")
+        found.append(await opened(runtime, name, reach, public.view))
+    return found
