@@ -75,6 +75,15 @@ def test_only_its_own_folder_and_the_registry_know_a_kind(kind: str) -> None:
     assert [path for path in knowing if path not in KIND_KNOWN_WITH_REASON] == ["app/core/kinds/__init__.py"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_registry_knows_what_a_kind_registers_and_nothing_inside_its_folder(kind: str) -> None:
+    """Or else a kind is more than a folder and a line: its private groups were a branch of `kind_of` once."""
+    inside = APP / "core" / "kinds" / kind
+    rooms = {f"app.core.kinds.{kind}.{path.stem}" for path in inside.iterdir()}
+    known = imported(APP / "core" / "kinds" / "__init__.py")
+    assert [module for module in known if any(module == room or module.startswith(f"{room}.") for room in rooms)] == []
+
+
 def test_every_kind_has_the_same_rooms() -> None:
     """A kind with one mechanism has nothing to compare, one without questions of its own no estimands."""
     needed, allowed = {"__init__", "card", "mechanisms", "plan"}, {"accuracy", "comparison", "estimands", "statistic"}

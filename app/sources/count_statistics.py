@@ -1,4 +1,4 @@
-"""How many rows fall in every (node, configuration, level) cell of a network.
+"""How many rows fall in every (node, configuration, level) cell of tables: those of a network, or one by itself.
 
 Every cell has a number: nodes one after another, within a node mixed radix with the node's own level fastest. A row becomes
 the list of its cells, one a node, and one more that every row has; the engine takes the lists apart and counts equal numbers.
@@ -25,13 +25,13 @@ class LevelCounts:
         for name, levels in request.levels:
             column = columns.get(name)
             if column is None or column.type == "real":
-                raise InvalidModel("model.nodes", "categorical, binary or integer columns of the dataset")
+                raise InvalidModel("model", "categorical, binary or integer columns of the dataset")
             if column.type == "binary" and not set(levels) <= set(BINARY):
-                raise InvalidModel("model.nodes", "false and true as the levels of binary columns")
+                raise InvalidModel("model", "false and true as the levels of binary columns")
         sizes = {name: len(levels) for name, levels in request.levels}
         for node in request.nodes:
             if node.shape != tuple(sizes.get(name) for name in (*node.parents, node.name)):
-                raise InvalidModel("model.nodes", "nodes whose tables have the levels of their columns")
+                raise InvalidModel("model", "nodes whose tables have the levels of their columns")
 
     def cells(
         self, request: CountsRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]

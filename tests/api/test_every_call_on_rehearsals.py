@@ -18,10 +18,7 @@ from tests.services.world import CAP, COLUMNS, MODEL, QUESTION, Person, World, o
 DOCUMENT = Path(__file__).parents[2] / "openapi" / "openapi.json"
 SPELLINGS: list[dict[str, Any]] = [
     {"rehearsal": True},
-    {"rehearsal": False},
-    {"rehearsal": None},
-    {"source": {"kind": "upload", "retain": True}},
-    {"owner": "x"},
+    {"rehearsal": False, "source": {"kind": "upload", "retain": True}},
 ]
 """What somebody may add to a body who wants to turn one into the other."""
 UNLIKE = {"upload_data": (200, 409)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.kinds import KINDS, kind_of, parse_mechanism, parse_model
+from app.core.kinds import KINDS, kind_of, kind_with, parse_mechanism, parse_model
 from app.core.kinds.regression.comparison import cooled
 from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.release_cost import ReleaseCost
@@ -66,6 +66,11 @@ CASES = [
     for kind in each.mechanisms
     if (name, kind) not in NOT_FOR_ALL
 ]
+
+
+def test_the_models_above_leave_out_no_mechanism_of_any_kind() -> None:
+    tried = {(kind_with(MODELS[name]["family"]).name, kind) for name, kind in CASES}
+    assert tried == {(kind.name, mechanism) for kind in KINDS for mechanism in kind.mechanisms}
 
 
 @pytest.mark.cases(8)

@@ -110,10 +110,10 @@ def test_a_text_that_would_mean_two_things_is_refused_when_it_is_declared(spec: 
     assert raised.value.problems[0].field.startswith("columns.x")
 
 
-def test_a_column_whose_missing_cells_have_no_value_is_a_private_group_of_one_parameter_and_of_no_network() -> None:
+def test_a_column_whose_missing_cells_have_no_value_is_a_private_group() -> None:
     columns = parse_columns({"cured": {"type": "binary", "missing": "group"}, "x": {"type": "binary"}})
-    with pytest.raises(InvalidModel, match="'cured'"):
-        parse_model({"family": "network", "nodes": {"cured": {}}}, columns)
+    network = parse_model({"family": "network", "nodes": {"cured": {}}}, columns)
+    assert set(kind_of(network).mechanisms) == {"laplace", "gaussian"}
     measured = parse_model({"family": "bernoulli", "column": "cured"}, columns)
     assert set(kind_of(measured).mechanisms) == {"gaussian"}
     assert set(kind_of(parse_model({"family": "bernoulli", "column": "x"}, columns)).mechanisms) > {"gaussian"}

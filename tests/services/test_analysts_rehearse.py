@@ -17,6 +17,7 @@ from app.services.releases.rehearsal_limits import RELEASES_MAX, VALUES_MAX, WAI
 from app.services.views import DatasetView
 from app.storage import datasets, releases
 from tests.conftest import POSTGRES_DEEP
+from tests.deep import deep
 from tests.services.world import CAP, QUESTION, Person, World, release_spec, upload_files
 
 pytestmark = POSTGRES_DEEP
@@ -33,16 +34,19 @@ async def analyst_with_cap(world: World) -> tuple[Person, str]:
     return ada, dataset
 
 
-async def test_the_same_code_runs_on_a_rehearsal_that_an_analyst_made(world: World) -> None:
+@pytest.mark.parametrize("whole", [False, deep(True)])
+async def test_the_same_code_runs_on_a_rehearsal_that_an_analyst_made(world: World, whole: bool) -> None:
+    """The `whole` of it is also among every call (`tests/api/test_every_call_on_rehearsals.py`)."""
     ada, real = await analyst_with_cap(world)
     made = await rehearse(world, ada, real, n=60)
     assert (made.name, made.n, made.rehearsal, made.budget.epsilon) == ("rehearsal of trial", 60, True, CAP["epsilon"])
     owner = Rehearser.of(ada.analyst)
-    asked = await request_release(world.runtime, steward=owner, dataset_id=made.id, spec=release_spec(4))
-    await world.work()
-    await buy_access(world.runtime, analyst=ada.analyst, release_id=asked.id, samples=2)
-    answer = json.loads(await answer_query(world.runtime, reader=ada.reader, release_id=asked.id, body=QUESTION))
-    assert (answer["samples"], answer["warnings"][0]["code"]) == (2, "rehearsal")
+    if whole:
+        asked = await request_release(world.runtime, steward=owner, dataset_id=made.id, spec=release_spec(4))
+        await world.work()
+        await buy_access(world.runtime, analyst=ada.analyst, release_id=asked.id, samples=2)
+        answer = json.loads(await answer_query(world.runtime, reader=ada.reader, release_id=asked.id, body=QUESTION))
+        assert (answer["samples"], answer["warnings"][0]["code"]) == (2, "rehearsal")
     assert isinstance(await read_dataset(world.runtime, principal=ada.who, dataset_id=made.id), DatasetView)
     for mine, spec in ((real, {"name": "x"}), (real, {"archived": True})):
         with pytest.raises(NotFound):

@@ -1,7 +1,6 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +21,10 @@ from app.core.kinds.groups import (
 )
 from app.core.kinds.kind import Kind, askable_of, estimands_of
 from app.core.kinds.mechanism_fields import CURRENT_LAW
-from app.core.kinds.networks import CONDITIONED, NETWORKS
-from app.core.kinds.networks.model import NetworkModel
+from app.core.kinds.networks import NETWORKS
 from app.core.kinds.one_parameter import ONE_PARAMETER
-from app.core.kinds.one_parameter.private.kind import private_kind
-from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, drawn_once, refuse_wide_budget
 from app.core.kinds.regression import REGRESSION
-from app.core.kinds.regression.private.kind import private_regression_kind
-from app.core.kinds.regression.private.model import MeasuredRegressions
 from app.core.kinds.several import (
     PARTS,
     SeveralMechanisms,
@@ -46,18 +40,18 @@ from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
 
-PRIVATE_GROUPS = private_kind(askable_of(ONE_PARAMETER, KINDS))
-"""One column in private groups; those of a network are a network again, with nodes more or of some rows (`CONDITIONED`)."""
-PRIVATE_REGRESSIONS = private_regression_kind(REGRESSION, askable_of(REGRESSION, KINDS))
-BY_STRATA = {kind.name: stratified_kind(kind, askable_of(kind, KINDS)) for kind in KINDS}
-BY_STRATA[PRIVATE_GROUPS.name] = stratified_kind(PRIVATE_GROUPS, askable_of(ONE_PARAMETER, KINDS))
-BY_STRATA[PRIVATE_REGRESSIONS.name] = stratified_kind(PRIVATE_REGRESSIONS, askable_of(REGRESSION, KINDS))
-BY_STRATA[CONDITIONED.name] = replace(stratified_kind(CONDITIONED, askable_of(NETWORKS, KINDS)), rows=None)
-"""Every kind again, by public strata. How many rows of each meet a private condition is private: synthetic rows would have to
-come in shares that nothing says."""
+_WITHOUT_GROUPS = {kind.name: askable_of(kind, KINDS) for kind in KINDS}
+_MEASURED = {kind.name: kind.measured for kind in KINDS if kind.measured is not None}
+BY_PRIVATE_GROUPS = {name: measured.kind(_WITHOUT_GROUPS[name]) for name, measured in _MEASURED.items()}
+"""Kinds whose models in private groups, or of rows that meet a private condition, are a kind of their own."""
+BY_STRATA = {kind.name: stratified_kind(kind, _WITHOUT_GROUPS[kind.name]) for kind in KINDS} | {
+    kind.name: _MEASURED[name].by_strata(stratified_kind(kind, _WITHOUT_GROUPS[name]))
+    for name, kind in BY_PRIVATE_GROUPS.items()
+}
+"""Every kind again, by public strata."""
 SEVERAL = several_kind(lambda model: _ASKABLE[kind_of(model).name])
 """Models of any kind, side by side."""
-_EVERY = (*KINDS, PRIVATE_GROUPS, PRIVATE_REGRESSIONS, CONDITIONED, *BY_STRATA.values(), SEVERAL)
+_EVERY = (*KINDS, *BY_PRIVATE_GROUPS.values(), *BY_STRATA.values(), SEVERAL)
 _ASKABLE: dict[str | None, Askable] = {
     None: askable_of(None, _EVERY),
     **{kind.name: askable_of(kind, _EVERY) for kind in _EVERY},
@@ -132,13 +126,10 @@ def kind_of(model: ReleaseModel) -> Kind:
         return SEVERAL
     if isinstance(model, StratifiedModel):
         return BY_STRATA[kind_of(model.inner).name]
-    if isinstance(model, MeasuredGroups):
-        return PRIVATE_GROUPS
-    if isinstance(model, MeasuredRegressions):
-        return PRIVATE_REGRESSIONS
-    if isinstance(model, NetworkModel) and model.within is not None:
-        return CONDITIONED
-    return kind_with(model.family)
+    kind = kind_with(model.family)
+    if kind.measured is not None and kind.measured.holds(model):
+        return BY_PRIVATE_GROUPS[kind.name]
+    return kind
 
 
 def kind_with(family: str) -> Kind:

@@ -5,7 +5,7 @@ outside the folder asks which kind a model is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,7 +25,7 @@ from app.errors import InvalidMechanism
 
 @dataclass(frozen=True, slots=True)
 class CardWords:
-    """What a kind says on the guarantee card, where its words are its own."""
+    """What a kind says on the guarantee card and beside answers, where its words are its own."""
 
     papers_assumption: Callable[[Any, int], str]
     """(model, rows a person may own) → what the papers' figure for draws assumes."""
@@ -50,6 +50,21 @@ class Nobody(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredKind:
+    """Models by private groups that are a kind of their own."""
+
+    holds: Callable[[Any], bool]
+    """Whether a model of this kind is one of them."""
+    kind: "Callable[[Askable], Kind]"
+    """From what may be asked of a release without groups."""
+    counted: bool = True
+    """Whether noisy numbers of rows say in which shares synthetic rows of several strata come."""
+
+    def by_strata(self, stratified: "Kind") -> "Kind":
+        return stratified if self.counted else replace(stratified, rows=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """Families that share a class of models, the mechanisms that release it, and what is particular to it elsewhere."""
 
@@ -65,6 +80,8 @@ class Kind:
     """None where releases by strata refuse one without people."""
     private: Callable[[Any, PrivateGroups], ReleaseModel] | None = None
     """A model by groups between which a person may move; None where there are none for this kind. Raises InvalidModel."""
+    measured: MeasuredKind | None = None
+    """What those models are of; None where they are of this kind again."""
     rows: RowLaw | None = None
     """How synthetic rows are made; None where the model says nothing of some of its columns."""
     groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.kinds.kind import Kind
+from app.core.kinds.kind import Kind, MeasuredKind
 from app.core.kinds.networks import plan
 from app.core.kinds.networks.by_groups import network_by_groups
 from app.core.kinds.networks.card import CARD
@@ -30,15 +30,19 @@ NETWORKS = Kind(
     card=CARD,
     nobody=NobodysTables(),
     private=network_by_groups,
+    measured=MeasuredKind(lambda model: model.within is not None, lambda askable: _conditioned(), counted=False),
     rows=NETWORK_ROWS,
 )
 
-CONDITIONED = replace(
-    NETWORKS,
-    name="network by a private condition",
-    mechanisms={name: NETWORK_MECHANISMS[name] for name in ("laplace", "gaussian")},
-    planner=plan.CONDITION_PLANNER,
-    groups=lambda model: [] if model.grouped_by else [((), None)],
-)
-"""Of the rows that meet it, whose number is private: noise costs the same whatever that is, draws would have to be charged for
-tables of no rows, and characters count on knowing how many there are."""
+
+def _conditioned() -> Kind:
+    """Of the rows that meet a condition, whose number is private: noise costs the same whatever that is, draws would have to be
+    charged for tables of no rows, and characters count on knowing how many there are."""
+    return replace(
+        NETWORKS,
+        name="network by a private condition",
+        measured=None,
+        mechanisms={name: NETWORK_MECHANISMS[name] for name in ("laplace", "gaussian")},
+        planner=plan.CONDITION_PLANNER,
+        groups=lambda model: [] if model.grouped_by else [((), None)],
+    )

@@ -1,14 +1,15 @@
 """One column, one parameter, one sum: exponential families on a public grid."""
 
 from app.core.decisions.estimands import EstimandKind
-from app.core.kinds.kind import Kind
+from app.core.kinds.kind import Kind, MeasuredKind
 from app.core.kinds.one_parameter import plan
 from app.core.kinds.one_parameter.card import CARD
 from app.core.kinds.one_parameter.estimands import PredictiveSpec, parse_predictive
 from app.core.kinds.one_parameter.families import FAMILIES
 from app.core.kinds.one_parameter.fit.verdict import CHECK
 from app.core.kinds.one_parameter.mechanisms import MECHANISMS
-from app.core.kinds.one_parameter.private.model import measured_groups
+from app.core.kinds.one_parameter.private.kind import private_kind
+from app.core.kinds.one_parameter.private.model import MeasuredGroups, measured_groups
 from app.core.kinds.one_parameter.private.nobody import NobodysColumn
 from app.core.kinds.one_parameter.private.synthetic import COLUMN_ROWS
 
@@ -22,5 +23,6 @@ ONE_PARAMETER = Kind(
     check=CHECK,
     nobody=NobodysColumn(),
     private=measured_groups,
+    measured=MeasuredKind(lambda model: isinstance(model, MeasuredGroups), private_kind),
     rows=COLUMN_ROWS,
 )

@@ -3,7 +3,7 @@
 To add a model: a file like `model.py`, a line in REGRESSION_FAMILIES, and its part in the mechanisms that serve it.
 """
 
-from app.core.kinds.kind import Kind
+from app.core.kinds.kind import Kind, MeasuredKind
 from app.core.kinds.protocols import Family
 from app.core.kinds.regression import plan
 from app.core.kinds.regression.card import CARD
@@ -13,7 +13,8 @@ from app.core.kinds.regression.mechanisms import REGRESSION_MECHANISMS, Regressi
 from app.core.kinds.regression.model import LinearRegressionModel, build_linear_regression
 from app.core.kinds.regression.normal_model import NormalModel, build_normal
 from app.core.kinds.regression.precision_model import NormalPrecisionMatrixModel, build_normal_precision_matrix
-from app.core.kinds.regression.private.model import measured_regressions
+from app.core.kinds.regression.private.kind import private_regression_kind
+from app.core.kinds.regression.private.model import MeasuredRegressions, measured_regressions
 
 REGRESSION_FAMILIES: dict[str, Family[RegressionModel]] = {
     "linear_regression": Family(LinearRegressionModel, build_linear_regression),
@@ -30,4 +31,8 @@ REGRESSION = Kind(
     estimands=REGRESSION_ESTIMANDS,
     card=CARD,
     private=measured_regressions,
+    measured=MeasuredKind(
+        lambda model: isinstance(model, MeasuredRegressions),
+        lambda askable: private_regression_kind(REGRESSION_FAMILIES, askable),
+    ),
 )

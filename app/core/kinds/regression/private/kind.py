@@ -1,9 +1,12 @@
 """Regressions in private groups, a kind of its own: what is measured of them, and by what, differs from the plain one."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from app.core.decisions.estimands import Askable
 from app.core.kinds.groups.estimand import in_group_estimand
 from app.core.kinds.kind import CardWords, Kind
-from app.core.kinds.protocols import MechanismKind
+from app.core.kinds.protocols import Family, MechanismKind
 from app.core.kinds.regression.card import assumes
 from app.core.kinds.regression.mechanisms.moment_noise import PerturbedStatisticsMechanism
 from app.core.kinds.regression.private.mechanism import GroupPerturbedStatistics
@@ -11,11 +14,11 @@ from app.core.kinds.regression.private.plan import PLANNER
 from app.core.statistics.groups import groups_of
 
 
-def private_regression_kind(base: Kind, askable: Askable) -> Kind:
+def private_regression_kind(families: Mapping[str, Family[Any]], askable: Askable) -> Kind:
     """`askable` is what may be asked of a regression without groups: each of them may be."""
     return Kind(
         name="regression by private groups",
-        families=base.families,
+        families=families,
         mechanisms={"perturbed_statistics": MechanismKind(PerturbedStatisticsMechanism, GroupPerturbedStatistics)},
         planner=PLANNER,
         estimands={"group": in_group_estimand(askable)},
