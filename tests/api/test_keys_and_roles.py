@@ -45,6 +45,7 @@ PERMITTED = {
     ("GET", "/releases/rel_x/summary"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/density?parameter=theta"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/samples"): {"steward", "ada", "wall"},
+    ("GET", "/releases/rel_x/synthetic"): {"steward", "ada", "wall"},
     ("GET", "/me"): {"steward", "ada", "wall", "eve"},
     ("GET", "/datasets/ds_x/ledger"): {"steward", "eve"},
     ("GET", "/ledger/head"): {"steward", "eve"},
