@@ -58,6 +58,12 @@ async def insert_dataset(connection: AsyncConnection, dataset: Dataset) -> None:
     await _named(connection, insert(datasets).values(_values(values)), dataset.name)
 
 
+async def has_name(connection: AsyncConnection, owner: str, name: str) -> bool:
+    own = datasets.c.owner == owner, datasets.c.name == name, datasets.c.deleted_us.is_(None)
+    statement = select(datasets.c.id).where(*own)
+    return (await connection.execute(statement)).first() is not None
+
+
 async def change_dataset(connection: AsyncConnection, dataset_id: str, values: Mapping[str, Any]) -> None:
     """`NameTaken` if the owner has another of that name; the transaction is then over."""
     statement = update(datasets).where(datasets.c.id == dataset_id).values(_values(values))

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.canonical import canonical_json
 from app.storage.paging import Page, newest_first, page_of
-from app.storage.tables import accesses, part_accesses, releases
+from app.storage.tables import accesses, datasets, part_accesses, releases
 
 NOBODY = "given back"
 CANCELLED = "cancelled"
@@ -98,7 +98,8 @@ async def list_unfinished(connection: AsyncConnection) -> tuple[Release, ...]:
 
 
 async def claim_next(connection: AsyncConnection, *, now_us: int, token: str, lease_us: int) -> Release | None:
-    """Take the pending release that is due longest and that nobody works on; None if there is none.
+    """Take the pending release that was asked for first and that nobody works on; None if there is none. Of real rows before
+    rehearsals, which any analyst may ask for.
 
     A lease ends at its time. One that ends later than any lease given out now could is also void: the clock
     was moved back. Working twice is wasteful but harmless, since only the latest token can store or publish.
@@ -108,10 +109,12 @@ async def claim_next(connection: AsyncConnection, *, now_us: int, token: str, le
         releases.c.lease_until_us <= now_us,
         releases.c.lease_until_us > now_us + 2 * lease_us,
     )
+    of_dataset = datasets.c.id == releases.c.dataset_id
+    rehearsed = select(datasets.c.rehearsal.is_not(None)).where(of_dataset).scalar_subquery()
     chosen = (
         select(releases.c.id)
         .where(releases.c.status == "pending", releases.c.due_us <= now_us, free)
-        .order_by(releases.c.due_us, releases.c.id)
+        .order_by(rehearsed, releases.c.due_us, releases.c.created_us, releases.c.id)
         .limit(1)
         .with_for_update(skip_locked=True, key_share=True)
     )

@@ -3,16 +3,17 @@
 import asyncio
 import json
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pytest
 
-from app.errors import Conflict, Forbidden, InvalidInput, InvalidMechanism, NotFound
+from app.errors import Conflict, Forbidden, InvalidInput, InvalidMechanism, NameTaken, NotFound
 from app.services.datasets import change_dataset, read_dataset, rehearse_dataset, set_cap
 from app.services.datasets.rehearse_dataset import CELLS_MAX, EVER_MAX, PRESENT_MAX
 from app.services.principals import Rehearser
 from app.services.reading.answer_query import answer_query
-from app.services.releases import buy_access, request_release
+from app.services.releases import buy_access, rehearsal_limits, request_release
 from app.services.releases.rehearsal_limits import RELEASES_MAX, VALUES_MAX, WAITING_MAX
 from app.services.views import DatasetView
 from app.storage import datasets, releases
@@ -88,7 +89,9 @@ async def test_rehearsals_of_an_analyst_are_few_and_small_however_many_ask_at_on
     assert ended.value.facts["rehearsals_max"] == EVER_MAX
 
 
-async def test_releases_of_an_analysts_rehearsal_are_few_and_small(world: World) -> None:
+async def test_releases_of_an_analysts_rehearsal_are_few_and_small(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ada, real = await analyst_with_cap(world)
     made = await rehearse(world, ada, real, n=20)
     owner = Rehearser.of(ada.analyst)
@@ -100,6 +103,10 @@ async def test_releases_of_an_analysts_rehearsal_are_few_and_small(world: World)
     with pytest.raises(InvalidMechanism) as large:
         await ask(VALUES_MAX + 1)
     assert large.value.problems[0].field == "mechanism.samples"
+    monkeypatch.setattr(rehearsal_limits, "SECONDS_MAX", 0.0)
+    with pytest.raises(Conflict, match="works for"):
+        await ask(2)
+    monkeypatch.undo()
     waiting = [await ask(2) for _ in range(WAITING_MAX)]
     with pytest.raises(Conflict):
         await ask(2)
@@ -113,3 +120,27 @@ async def test_releases_of_an_analysts_rehearsal_are_few_and_small(world: World)
     with pytest.raises(Conflict) as refused:
         await ask(2)
     assert str(RELEASES_MAX) in refused.value.detail
+
+
+async def test_a_name_that_is_taken_is_refused_before_rows_are_made_and_a_cap_settles(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, real = await analyst_with_cap(world)
+    made = await rehearse(world, ada, real, n=3)
+    monkeypatch.setattr(import_module("app.services.datasets.create_dataset"), "make_rows", None)
+    with pytest.raises(NameTaken):
+        await rehearse(world, ada, real, n=3)
+    monkeypatch.setattr(import_module("app.services.datasets.set_cap"), "REHEARSED_MAX", 3)
+    owner = Rehearser.of(ada.analyst)
+
+    async def cap(epsilon: float) -> None:
+        spec = CAP | {"epsilon": epsilon}
+        await set_cap(world.runtime, steward=owner, dataset_id=made.id, principal_id=ada.id, spec=spec)
+
+    before = await world.account(f"{ada.id}@{made.id}")
+    await cap(before.epsilon)
+    assert await world.account(f"{ada.id}@{made.id}") == before
+    await cap(1.0)
+    await cap(1.1)
+    with pytest.raises(Conflict, match="for ever"):
+        await cap(1.2)

@@ -17,7 +17,7 @@ from app.storage.releases import (
     withdraw,
 )
 from tests.conftest import Backend
-from tests.storage.populated import NOW_US, add_release, populate, token
+from tests.storage.populated import NOW_US, add_dataset, add_release, populate, token
 
 LEASE_US = 30_000_000
 
@@ -50,6 +50,16 @@ async def test_racing_workers_share_the_work_without_overlap(backend: Backend) -
 async def test_claims_go_oldest_first_and_run_out(database: Database) -> None:
     await with_releases(database, 3)
     assert [await claim(database, token()) for _ in range(4)] == ["rel_0", "rel_1", "rel_2", None]
+
+
+async def test_real_rows_come_before_rehearsals_and_equals_by_their_age(database: Database) -> None:
+    await populate(database)
+    async with database.write() as connection:
+        await add_dataset(connection, id="ds_made_up", name="made up", rehearsal=7)
+        await add_release(connection, "rel_a", dataset_id="ds_made_up", created_us=NOW_US, due_us=0)
+        await add_release(connection, "rel_b", created_us=NOW_US + 2, due_us=0)
+        await add_release(connection, "rel_c", created_us=NOW_US + 1, due_us=0)
+    assert [await claim(database, token()) for _ in range(4)] == ["rel_c", "rel_b", "rel_a", None]
 
 
 async def test_an_expired_lease_is_taken_over_and_the_old_holder_can_change_nothing(database: Database) -> None:

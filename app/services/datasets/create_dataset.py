@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.core.schema import parse_columns, parse_unit
-from app.errors import InvalidInput
+from app.errors import InvalidInput, NameTaken
 from app.ledger.account import open_account
 from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
@@ -25,7 +25,7 @@ from app.services.runtime.runtime import Runtime
 from app.services.views import DatasetView
 from app.sources.duckdb_rows import UploadReport
 from app.sources.source_spec import parse_source
-from app.storage.datasets import Dataset, get_dataset, insert_dataset, mark_looked, set_data
+from app.storage.datasets import Dataset, get_dataset, has_name, insert_dataset, mark_looked, set_data
 from app.storage.ledger_book import post
 
 NAME_LENGTH_MAX = 200
@@ -48,14 +48,24 @@ async def create_dataset(
     if dataset.rehearsal is not None and spec.get("population") is not None:
         raise InvalidInput("population", NO_PEOPLE)
     if dataset.rehearsal is not None:
+        await _refuse_taken(runtime, dataset, once)
         with runtime.uploads.begin(dataset.id, limited=False) as kept:
-            made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
+            async with runtime.computations:
+                made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
             name = await asyncio.to_thread(kept.finish)
             return await _declare(runtime, steward, dataset, spec, once, (made, name), also)
     if dataset.source["kind"] == "upload":
         return await _declare(runtime, steward, dataset, spec, once, None)
     report = await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)
     return await _declare(runtime, steward, dataset, spec, once, (report, None))
+
+
+async def _refuse_taken(runtime: Runtime, dataset: Dataset, once: Once[DatasetView] | None) -> None:
+    """Before any row is made up; if this very request took the name, its answer is given again. Raises NameTaken."""
+    async with runtime.database.read() as connection:
+        if await has_name(connection, dataset.owner, dataset.name):
+            await idempotency.look_up(runtime, connection, once)
+            raise NameTaken(f"you already have a dataset named {dataset.name!r}")
 
 
 async def _declare(

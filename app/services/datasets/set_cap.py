@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.errors import Forbidden, InvalidInput, NotFound
+from app.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.ledger.account import Account, account_id, open_account
 from app.ledger.posting import cap_posting, open_posting
 from app.services.budgets import budget_view
@@ -22,18 +22,21 @@ from app.storage.installation import bump_epoch
 from app.storage.ledger_book import post
 from app.storage.principals import get_principal
 
+REHEARSED_MAX = 50
+"""Lines of an analyst's account on their own rehearsal after which its cap stays as it is."""
+
 
 async def set_cap(
     runtime: Runtime, *, steward: Steward, dataset_id: str, principal_id: str, spec: Mapping[str, Any]
 ) -> CapView:
-    """Raises NotFound, InvalidInput, Forbidden. A cap below what is spent is allowed: nothing more is then admitted. The cap that
-    is already there changes nothing and writes no line."""
+    """A cap below what is spent is allowed: nothing more is then admitted. The cap that is already there changes nothing and
+    writes no line. Raises NotFound, InvalidInput, Forbidden, Conflict."""
     if isinstance(steward, Rehearser) and principal_id != steward.id:
         raise Forbidden("an analyst's rehearsal is for themselves: nobody else gets a cap on it", roles=["steward"])
     given = {name for name, value in spec.items() if value is not None}
     async with runtime.database.write() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
-        person = await get_principal(connection, principal_id)
+        person, changed = await get_principal(connection, principal_id), True
         if person is None or person.role not in ("analyst", "dashboard"):
             raise NotFound("analyst", principal_id)
         if person.role == "analyst":
@@ -43,7 +46,7 @@ async def set_cap(
             refuse_vacuous("epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
             bought = await releases.list_bought(connection, analyst=principal_id, dataset=dataset_id)
             refuse_wide_cap("epsilon", epsilon, bought, dataset)
-            account = await _cap(
+            account, changed = await _cap(
                 runtime, connection, steward, (dataset_id, principal_id), epsilon, delta, spec.get("slack_delta")
             )
             view = CapView(dataset_id, principal_id, budget_view(account), None)
@@ -52,8 +55,10 @@ async def set_cap(
                 raise InvalidInput("body", "`samples` for a dashboard")
             await put_grant(connection, Grant(principal_id, dataset_id, spec["samples"], runtime.clock()))
             view = CapView(dataset_id, principal_id, None, spec["samples"])
-        await bump_epoch(connection)
-    await announce_rights(runtime)
+        if changed:
+            await bump_epoch(connection)
+    if changed:
+        await announce_rights(runtime)
     return view
 
 
@@ -65,8 +70,9 @@ async def _cap(
     epsilon: float,
     delta: float,
     slack_delta: float | None,
-) -> Account:
-    """`slack_delta` belongs to the opening of an account: a later cap may repeat it, not change it."""
+) -> tuple[Account, bool]:
+    """With whether anything changed. `slack_delta` belongs to the opening of an account: a later cap may repeat it, not change
+    it."""
     number = account_id(*whose)
     found = (await accounts.lock_accounts(connection, [number])).get(number)
     if found is None:
@@ -75,10 +81,12 @@ async def _cap(
     elif slack_delta is not None and slack_delta != found.slack_delta:
         raise InvalidInput("slack_delta", f"{found.slack_delta:g}, as this cap was opened with, or nothing")
     elif (found.epsilon, found.delta) == (epsilon, delta):
-        return found
+        return found, False
+    elif isinstance(steward, Rehearser) and found.revision >= REHEARSED_MAX:
+        raise Conflict("the ledger keeps every cap for ever: of your own rehearsal this one may not change any more")
     else:
         posting = cap_posting(
             found, epsilon=epsilon, delta=delta, actor=steward.id, reason="cap changed", at_us=runtime.clock()
         )
     await post(connection, posting)
-    return posting.account
+    return posting.account, True

@@ -14,6 +14,8 @@ WAITING_MAX = 3
 """Of one analyst, at a time: workers serve real data too."""
 VALUES_MAX = 250_000
 """Samples times parameters of one release."""
+SECONDS_MAX = 10.0
+"""Of reading and drawing on the machine of reference; a worker is held for several times as long."""
 
 
 def refuse_large_release(steward: Steward, model: ReleaseModel, mechanism: ReleaseMechanism) -> None:
@@ -21,6 +23,14 @@ def refuse_large_release(steward: Steward, model: ReleaseModel, mechanism: Relea
     if isinstance(steward, Rehearser) and mechanism.samples * len(model.parameters) > VALUES_MAX:
         most = max(1, VALUES_MAX // len(model.parameters))
         raise InvalidMechanism("mechanism.samples", f"at most {most}, in a rehearsal of an analyst")
+
+
+def refuse_long_release(steward: Steward, seconds: float) -> None:
+    """Raises Conflict."""
+    if isinstance(steward, Rehearser) and not seconds <= SECONDS_MAX:
+        raise Conflict(
+            f"this release works for {seconds:.0f} s; in a rehearsal of an analyst {SECONDS_MAX:g} s are the most"
+        )
 
 
 async def refuse_many_releases(connection: AsyncConnection, steward: Steward, release: Release) -> None:

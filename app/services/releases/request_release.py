@@ -11,7 +11,7 @@ from typing import Any
 from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
-from app.errors import BudgetExhausted, DataMissing, IntegrityFailure, InvalidMechanism
+from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.asked_groups import grouped_spec
@@ -20,7 +20,7 @@ from app.services.principals import Steward
 from app.services.releases.asked_parts import settled_parts
 from app.services.releases.public_moment import release_seconds
 from app.services.releases.read_releases import part_views, release_view
-from app.services.releases.rehearsal_limits import refuse_large_release, refuse_many_releases
+from app.services.releases.rehearsal_limits import refuse_large_release, refuse_long_release, refuse_many_releases
 from app.services.releases.release_views import find_views
 from app.services.releases.reserve_charge import charged_accounts, reserve_postings
 from app.services.releases.stored_release import cost_to_json
@@ -66,7 +66,10 @@ async def request_release(
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows, check)
     epsilon = cost.total.epsilon(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
-    release_seconds(dataset, model, mechanism, cost, dataset.n, unit_rows, check)  # refuses what has no public size
+    seconds = release_seconds(
+        dataset, model, mechanism, cost, dataset.n, unit_rows, check
+    )  # refuses what has no public size
+    refuse_long_release(steward, seconds)
     release = replace(
         _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows),
         title=spec.get("title"),
@@ -76,7 +79,7 @@ async def request_release(
     failpoint("request.before_reserve")
     views, by_part = await find_views(release, model), await part_views(release, model)
     view = release_view(release, dataset, model, views, by_part)
-    await _reserve(runtime, steward, release, cost, view, once)
+    await _reserve(runtime, steward, release, cost, view, once, dataset.population)
     failpoint("request.reserved")
     await runtime.cache.publish(CHANNEL, b"pending")
     return view
@@ -97,7 +100,9 @@ async def _described(
         mechanism = await concrete_mechanism(runtime, part["mechanism"], read, people, unit_rows, dataset.delta)
         if mechanism.samples > runtime.settings.samples_max:
             raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
-        return await stored_model_of(runtime, read, mechanism, people, unit_rows), mechanism
+        stored = await stored_model_of(runtime, read, mechanism, people, unit_rows)
+        parse_model(stored.as_json(), columns)  # what could not be read again is refused before it is charged
+        return stored, mechanism
 
     if spec.get("models") is not None:
         model, mechanism = await settled_parts(spec, settled)
@@ -154,7 +159,9 @@ async def _reserve(
     cost: ReleaseCost,
     view: ReleaseView,
     once: Once[ReleaseView] | None,
+    population: str | None,
 ) -> None:
+    """`population`: the one whose ε the mechanism was held against."""
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         dataset = await datasets.get_dataset(connection, release.dataset_id, lock=True)
@@ -162,6 +169,8 @@ async def _reserve(
             raise DataMissing("the rows were wiped after use; upload them again")
         if (dataset.n, dataset.data_version) != (release.n, release.data_version):
             raise DataMissing("new rows were uploaded meanwhile; ask again")
+        if dataset.population != population:
+            raise Conflict("the dataset joined or left a population meanwhile; ask again")
         await refuse_many_releases(connection, steward, release)
         held = await accounts.lock_accounts(connection, charged_accounts(dataset))
         postings = reserve_postings(held, release, cost, dataset)

@@ -201,3 +201,32 @@ def test_no_cut_of_the_modelled_column_comes_in_by_a_column_derived_from_it(grou
         parse_model({"family": "poisson", "column": "visits", "groups": groups}, columns)
     assert refused.value.problems[0].field == field
     assert parse_model({"family": "bernoulli", "column": "sick", "groups": {"by": ["many"]}}, columns)
+
+
+KNOWN = parse_columns(
+    {
+        "a": {"type": "binary"},
+        "b": {"type": "categorical", "levels": ["x", "y"]},
+        "d": {"type": "integer", "lower": 0, "upper": 2},
+        "e": {"type": "categorical", "levels": ["lo", "hi"], "from": "bin(d, 1)"},
+        "known": {"type": "binary", "public": True},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("by", "where", "more"),
+    [(["b"], "b == 'x'", {}), (["d"], "e == 'hi'", {}), (["d", "known", "b"], "known and d >= 1", {"strata": [2, 3]})],
+)
+def test_a_network_is_not_by_columns_of_its_own_condition(by: list[str], where: str, more: dict[str, Any]):
+    """Stored, they are nodes, and a condition on a node is refused: it could not be read again."""
+    spec = {"family": "network", "nodes": {"a": {}}, "groups": {"by": by, "where": where} | more}
+    with pytest.raises(InvalidModel) as refused:
+        parse_model(spec, KNOWN)
+    assert refused.value.problems[0].field == "where"
+
+
+def test_a_network_by_other_columns_than_its_condition_is_stored_as_it_can_be_read():
+    spec = {"family": "network", "nodes": {"a": {}}, "groups": {"by": ["b"], "where": "d >= 1"}}
+    model = parse_model(spec, KNOWN)
+    assert parse_model(model.as_json(), KNOWN).as_json() == model.as_json()

@@ -55,11 +55,14 @@ def grouped_model(
     asked = read_where(read.where, columns)
     _refuse_modelled(inner, _with_inputs((each.name for each in public), columns), "by")
     _refuse_modelled(inner, _with_inputs(asked.columns, columns), "where")
-    present = tuple(name for name in (*inner.statistic.columns, *read.by) if columns[name].missing == "group")
+    named = dict.fromkeys((*inner.statistic.columns, *read.by))
+    present = tuple(name for name in named if columns[name].missing == "group")
     model = inner
     if private or asked.private is not None or present:
         inputs = tuple(sorted(_with_inputs((each.name for each in private), columns)))
         model = _private(inner, kind, PrivateGroups(private, asked.private, present, asked.text, inputs))
+        if isinstance(model, type(inner)):  # whose groups became columns it is of
+            _refuse_grouped(private, _with_inputs(asked.columns, columns))
     if group_count(public) * len(model.parameters) > PARAMETERS_MAX:
         raise InvalidModel("by", f"groups with at most {PARAMETERS_MAX} parameters in all")
     if not public and asked.public is None:
@@ -146,3 +149,9 @@ def _refuse_modelled(inner: ReleaseModel, named: set[str], field: str) -> None:
     if modelled:
         names = ", ".join(map(repr, sorted(modelled)))
         raise InvalidModel(field, f"columns that the model is not of itself; it is of {names}")
+
+
+def _refuse_grouped(private: tuple[GroupColumn, ...], named: set[str]) -> None:
+    met = [each.name for each in private if each.name in named]
+    if met:
+        raise InvalidModel("where", f"columns that the model is not by; it is by {met[0]!r}")
