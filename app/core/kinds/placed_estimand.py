@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands import AnyEstimand, Estimand
-from app.core.decisions.estimands.estimand import Classified, Guess, Observed, is_guessed, is_number
+from app.core.decisions.estimands import AnyEstimand
+from app.core.decisions.estimands.estimand import Classified, Guess, NumberElsewhere, Observed, is_guessed, is_number
 from app.core.decisions.mixture import Mixture
 from app.core.decisions.sample_set import SampleSet
 from app.core.parameters import Parameter
@@ -27,30 +27,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(NumberElsewhere):
     """A number."""
 
-    inner: Estimand
     place: Place
-
-    @property
-    def lower(self) -> float:
-        return self.inner.lower
-
-    @property
-    def upper(self) -> float:
-        return self.inner.upper
-
-    @property
-    def work(self) -> int:
-        return self.inner.work
-
-    @property
-    def nodes(self) -> int:
-        return self.inner.nodes
-
-    def check(self, samples: int) -> None:
-        self.inner.check(samples)
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return self.inner.distribution(self.place.of(samples))

@@ -6,12 +6,15 @@ group is answered, and says no more than its noisy numbers imply.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from app.core.kinds.protocols import ReleaseModel
 from app.core.schema import RowExpression
 from app.core.statistics.groups import GroupColumn, GroupedRequest
 from app.core.statistics.sums import RowRequest
 from app.errors import InvalidModel
+
+Inner = TypeVar("Inner", bound=ReleaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,29 @@ class PrivateGroups:
 
     def as_json(self) -> dict[str, Any]:
         return {"by": [*self.columns]} | ({} if self.asked is None else {"where": self.asked})
+
+
+@dataclass(frozen=True)
+class MeasuredModel(Generic[Inner]):
+    """`inner` in every group: what is asked of its rows, group by group, and their number."""
+
+    inner: Inner
+    groups: PrivateGroups
+
+    @property
+    def family(self) -> str:
+        return self.inner.family
+
+    @property
+    def count(self) -> int:
+        return self.statistic.size
+
+    @property
+    def statistic(self) -> GroupedRequest:
+        return self.groups.request(self.inner.statistic)
+
+    def as_json(self) -> dict[str, Any]:
+        return self.inner.as_json() | {"groups": self.groups.as_json()}
 
 
 def private_refused(groups: PrivateGroups, kind: str) -> InvalidModel:

@@ -74,6 +74,32 @@ class Estimand(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class NumberElsewhere:
+    """A number of other samples than those that are asked: all but its `distribution` is that of `inner`."""
+
+    inner: Estimand
+
+    @property
+    def lower(self) -> float:
+        return self.inner.lower
+
+    @property
+    def upper(self) -> float:
+        return self.inner.upper
+
+    @property
+    def work(self) -> int:
+        return self.inner.work
+
+    @property
+    def nodes(self) -> int:
+        return self.inner.nodes
+
+    def check(self, samples: int) -> None:
+        self.inner.check(samples)
+
+
 Named = str | float | dict[str, str]
 """What can be guessed: a level, a number of a finite set, levels of several variables."""
 

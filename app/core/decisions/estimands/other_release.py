@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.decisions.empirical import Empirical
-from app.core.decisions.estimands.estimand import DEPTH_MAX, ESTIMANDS_MAX, Askable, Context, Estimand, require_number
+from app.core.decisions.estimands.estimand import (
+    DEPTH_MAX,
+    ESTIMANDS_MAX,
+    Askable,
+    Context,
+    Estimand,
+    NumberElsewhere,
+    require_number,
+)
 from app.core.decisions.sample_set import SampleSet
 from app.core.parameters import Parameter
 from app.errors import InvalidQuery
@@ -19,30 +27,10 @@ RELEASES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class InRelease:
+class InRelease(NumberElsewhere):
     """A number of the other release, sample by sample."""
 
-    inner: Estimand
     release: str
-
-    @property
-    def lower(self) -> float:
-        return self.inner.lower
-
-    @property
-    def upper(self) -> float:
-        return self.inner.upper
-
-    @property
-    def work(self) -> int:
-        return self.inner.work
-
-    @property
-    def nodes(self) -> int:
-        return self.inner.nodes
-
-    def check(self, samples: int) -> None:
-        self.inner.check(samples)
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return self.inner.distribution(samples.beside[self.release])

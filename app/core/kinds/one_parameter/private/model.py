@@ -2,33 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from app.core.grids.natural_model import NaturalModel
-from app.core.kinds.private_groups import PrivateGroups
+from app.core.kinds.private_groups import MeasuredModel, PrivateGroups
 from app.core.parameters import Parameter, in_group
-from app.core.statistics.groups import GroupedRequest, groups_of
+from app.core.statistics.groups import groups_of
 from app.errors import InvalidModel
 
 
 @dataclass(frozen=True)
-class MeasuredGroups:
+class MeasuredGroups(MeasuredModel[NaturalModel]):
     """`inner` in every group. What is asked of the rows is, group by group, their sum and their number."""
-
-    inner: NaturalModel
-    groups: PrivateGroups
-
-    @property
-    def family(self) -> str:
-        return self.inner.family
-
-    @property
-    def count(self) -> int:
-        return self.statistic.size
-
-    @property
-    def statistic(self) -> GroupedRequest:
-        return self.groups.request(self.inner.statistic)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -36,9 +20,6 @@ class MeasuredGroups:
 
     def grouped(self, parameter: Parameter) -> tuple[Parameter, ...]:
         return tuple(in_group(parameter, group) for group in groups_of(self.groups.by))
-
-    def as_json(self) -> dict[str, Any]:
-        return self.inner.as_json() | {"groups": self.groups.as_json()}
 
 
 def measured_groups(model: NaturalModel, groups: PrivateGroups) -> MeasuredGroups:

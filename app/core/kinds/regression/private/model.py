@@ -2,38 +2,22 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from app.core.kinds.private_groups import PrivateGroups, private_refused
+from app.core.kinds.private_groups import MeasuredModel, PrivateGroups, private_refused
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.normal_model import MeanAndSdModel
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.parameters import Parameter, in_group
-from app.core.statistics.groups import GroupedRequest, groups_of
+from app.core.statistics.groups import groups_of
 from app.errors import InvalidModel
 
 Inner = LinearModel | MeanModel | MeanAndSdModel
 
 
 @dataclass(frozen=True)
-class MeasuredRegressions:
+class MeasuredRegressions(MeasuredModel[Inner]):
     """`inner` in every group. What is asked of the rows is, group by group, their moments and their number."""
-
-    inner: Inner
-    groups: PrivateGroups
-
-    @property
-    def family(self) -> str:
-        return self.inner.family
-
-    @property
-    def count(self) -> int:
-        return self.statistic.size
-
-    @property
-    def statistic(self) -> GroupedRequest:
-        return self.groups.request(self.inner.statistic)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -41,9 +25,6 @@ class MeasuredRegressions:
 
     def grouped(self, own: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
         return tuple(in_group(each, group) for group in groups_of(self.groups.by) for each in own)
-
-    def as_json(self) -> dict[str, Any]:
-        return self.inner.as_json() | {"groups": self.groups.as_json()}
 
 
 def measured_regressions(model: Inner | PrecisionMatrixModel, groups: PrivateGroups) -> MeasuredRegressions:
