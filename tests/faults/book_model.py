@@ -81,6 +81,7 @@ class Filter:
 @dataclass(slots=True)
 class ModelRelease:
     samples: int
+    asked_us: int
     status: str = "pending"
     read: bool = False
     attempts: int = 0
@@ -121,8 +122,9 @@ class Books:
         self.population.spent = minus(self.population.spent, charge)
 
     def next_release(self) -> str | None:
-        """Whoever waits; all are due at once, so the smallest id is first."""
-        return min((name for name, release in self.releases.items() if release.status == "pending"), default=None)
+        """Of those who wait, the one that was asked for first by the clock of its time, which may have gone back since."""
+        waiting = [(release.asked_us, name) for name, release in self.releases.items() if release.status == "pending"]
+        return min(waiting)[1] if waiting else None
 
 
 def plus(left: Vector, right: Vector) -> Vector:

@@ -188,7 +188,8 @@ class Postern(RuleBasedStateMachine):
     def _reserved(self, name: str, samples: int, key: str | None, body: Any, said: tuple[int, bytes] | None) -> None:
         assert name not in self.books.releases
         self.books.charge(self.books.prefix(samples))
-        self.books.releases[name] = ModelRelease(samples)
+        asked_us = self._run(self.world.release(name)).created_us
+        self.books.releases[name] = ModelRelease(samples, asked_us)
         if key is not None:
             self.books.keys[(self.world.boss.id, key)] = (body, said)
 

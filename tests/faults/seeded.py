@@ -46,7 +46,7 @@ class Seeded:
         shared = Filter(ORDERS, POPULATION_BUDGET, POPULATION_DELTA)
         books = Books(self.cost, Filter(ORDERS, BUDGET, DELTA), shared)
         books.caps = {person.id: Filter(ORDERS, EPSILONS[2], DELTA) for person in self.analysts}
-        books.releases[self.release] = ModelRelease(SAMPLES_MAX, status="published", attempts=1)
+        books.releases[self.release] = ModelRelease(SAMPLES_MAX, asked_us=0, status="published", attempts=1)
         books.charge(books.prefix(SAMPLES_MAX))
         return books
 
