@@ -20,6 +20,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from app.errors import Unavailable
 from app.storage.database_url import (
@@ -43,6 +44,8 @@ _SQLITE_AWAY = frozenset(
         sqlite3.SQLITE_PROTOCOL,
     }
 )
+
+GIVEN_BACK_S = 1.0
 
 # At debug level the driver logs statements together with their parameters: key hashes and samples.
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)
@@ -73,7 +76,16 @@ class Database:
         return cls(parsed, engine, options)
 
     async def dispose(self) -> None:
+        """Closes every connection. Those that cancelled work is still giving back are waited for, though not for ever: one
+        that comes back after its pool was replaced would be closed by nobody."""
+        ends = asyncio.get_running_loop().time() + GIVEN_BACK_S
+        while self._pool_in_use() and asyncio.get_running_loop().time() < ends:  # noqa: ASYNC110 (a pool tells nobody)
+            await asyncio.sleep(0.005)
         await self._engine.dispose()
+
+    def _pool_in_use(self) -> bool:
+        pool = self._engine.pool
+        return isinstance(pool, QueuePool) and pool.checkedout() > 0
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:

@@ -12,12 +12,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-# Waits on a pipe that only the test process holds open. When that process is gone, even by SIGKILL, the pipe ends.
+# Waits on a pipe that only the test process holds open. When that process is gone, even by SIGKILL, the pipe ends. A server
+# that is shutting down still writes: its folder is removed when it has ended, or after a minute.
 _WATCHDOG = """
-import os, shutil, signal, sys
+import os, shutil, sys, time
 sys.stdin.buffer.read()
+pid, sent, ends = int(sys.argv[1]), int(sys.argv[2]), time.monotonic() + 60
 try:
-    os.kill(int(sys.argv[1]), int(sys.argv[2]))
+    while time.monotonic() < ends:
+        os.kill(pid, sent)
+        sent = 0
+        time.sleep(0.02)
 except ProcessLookupError:
     pass
 shutil.rmtree(sys.argv[3], ignore_errors=True)
