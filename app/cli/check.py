@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from app.cli.json_files import print_json
-from app.cli.remote import as_sent, remote_client
+from app.cli.remote import PartOption, as_sent, remote_client
 from app.errors import InvalidInput
 
 CheckEpsilon = Annotated[float | None, typer.Option(help="Add a check of fit at this ε, on top of everything else.")]
@@ -23,6 +23,7 @@ def check_spec(epsilon: float | None, delta: float | None) -> dict[str, Any]:
 
 def check(
     release: Annotated[str, typer.Argument(help="The release's id.")],
+    part: PartOption = None,
     machine: Annotated[bool, typer.Option("--json", help="Print the service's own JSON.")] = False,
 ) -> None:
     """Say whether rows look like the model's (POSTERN_URL, POSTERN_KEY of a reader)."""
@@ -31,9 +32,9 @@ def check(
 
     with remote_client() as client:
         if machine:
-            print_json(client.send(as_sent(readers.fit_check(release))))
+            print_json(client.send(as_sent(readers.fit_check(release, part))))
             return
-        found = client.send(readers.fit_check(release))
+        found = client.send(readers.fit_check(release, part))
     rows = [tuple(cell(each) for each in (b.lower, b.upper, b.noisy, b.expected, b.sd)) for b in found.bins]
     headings = (f"{printable(found.quantity)} from", "to", "rows, with noise", "expected", "±")
     typer.echo(f"{found.verdict}: {printable(found.text)}")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.json_files import print_json, read_json_value
-from app.cli.remote import PartOption, ViewOption, as_sent, in_view, remote_client
+from app.cli.remote import LayoutOption, PartOption, ViewOption, as_sent, in_view, remote_client
+from app.cli.samples import print_file
 from app.errors import MalformedBody
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def query(
     summary: Annotated[bool, typer.Option("--summary", help="The table of all parameters instead.")] = False,
     view: ViewOption = None,
     part: PartOption = None,
+    layout: LayoutOption = "wide",
     as_json: Annotated[
         bool | None, typer.Option("--json/--table", help="JSON unless this is a terminal.", show_default=False)
     ] = None,
@@ -51,9 +53,16 @@ def query(
     asked = {kind: about for kind, about in short.items() if about}
     if sum((file is not None, bool(asked), summary)) > 1:
         raise typer.BadParameter("give a file, or options such as --mean, or --summary")
+    if layout == "long" and (not summary or as_json):
+        raise typer.BadParameter("--layout long is of --summary, and printed as CSV")
     questions, alone = ([], False) if asked or summary else _read_questions(file or "-")
+    from postern.client.calls import readers
+
     with remote_client() as client:
         found = in_view(client.release(release), view, part)
+        if layout == "long":
+            print_file(client, readers.long_summary(release, level, found.view, part))
+            return
         if summary:
             _show_summary(found, level, machine)
             return

@@ -28,6 +28,12 @@ ViewOption = Annotated[
 PartOption = Annotated[
     str | None, typer.Option(help="Of a release of several models: this one, as if the release were of it alone.")
 ]
+LayoutOption = Annotated[
+    Literal["wide", "long"],
+    typer.Option(
+        help="long: one row a group and parameter, and draw, with the group's columns, and the part, as columns; not for .nc."
+    ),
+]
 _ATTEMPTS_MAX = 3
 _PATIENCE_S = 20.0
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from app.cli.remote import PartOption, ViewOption, in_view, remote_client
+from app.cli.remote import LayoutOption, PartOption, ViewOption, in_view, remote_client
 
 if TYPE_CHECKING:
     from postern.client import Client
@@ -29,16 +29,18 @@ def samples(
     parameter: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for several.")] = None,
     view: ViewOption = None,
     part: PartOption = None,
+    layout: LayoutOption = "wide",
 ) -> None:
     """Export the draws you may read, or the calibrated view's points where it has any (POSTERN_URL, POSTERN_KEY of a reader)."""
     from postern.client.calls import readers
 
+    shape: Literal["long"] | None = "long" if layout == "long" else None
     with remote_client() as client:
         found = in_view(client.release(release), view, part)
         if output is None:
-            print_file(client, readers.export(release, "csv", parameter, found.view, part))
+            print_file(client, readers.export(release, "csv", parameter, found.view, part, shape))
         else:
-            found.export(output, parameters=parameter)
+            found.export(output, parameters=parameter, layout=shape)
             typer.echo(f"{output}: {output.stat().st_size} bytes", err=True)
 
 

@@ -28,15 +28,15 @@ def cost_by_law(columns: Mapping[str, Any], event: Mapping[str, Any]) -> "Releas
 
 @lru_cache(maxsize=1024)
 def _computed(facts: str) -> "ReleaseCost | str":
-    from app.core.kinds import drawn_by, parse_check, parse_mechanism, parse_model
+    from app.core.kinds import check_parsed, drawn_by, parse_mechanism, parse_model
     from app.core.kinds.fit_check import with_check
     from app.core.schema import parse_columns
 
     columns, described, mechanism, people, unit_rows, law, check = json.loads(facts)
     try:
-        model = parse_model(described, parse_columns(columns))
+        model = parse_model(described, parse_columns(columns, stored=True))
         cost = drawn_by(law, parse_mechanism(mechanism, model)).cost(model, people, unit_rows)
-        return with_check(cost, parse_check(check, model), unit_rows)
+        return with_check(cost, check_parsed(check, model), unit_rows)
     except PosternError as refusal:
         return f"this version refuses the event ({refusal.code})"
 

@@ -155,6 +155,37 @@ def test_samples_go_to_a_file_of_the_named_kind_or_to_the_terminal(
     assert ".parquet" in err
 
 
+def test_long_tables_are_printed_or_written_by_layout(postern: Postern, trial: Trial, tmp_path: Path) -> None:
+    assert postern("samples", trial.network, "--layout", "long", "-o", "long.csv")[0] == 0
+    code, out, _ = postern("samples", trial.network, "--layout", "long")
+    assert (code, (tmp_path / "long.csv").read_text()) == (0, out)
+    assert out.splitlines()[1].split(",")[:2] == ['"parameter"', '"draw"']
+    code, out, _ = postern("query", trial.network, "--summary", "--layout", "long")
+    assert (code, out.splitlines()[1].split(",")[:2]) == (0, ['"parameter"', '"lower"'])
+    assert postern("query", trial.network, "--mean", "x", "--layout", "long")[0] == 2
+    code, _, err = postern("samples", trial.network, "--layout", "long", "-o", "long.nc")
+    assert (code, "format" in err) == (1, True)
+
+
+def test_several_files_are_one_release_and_a_part_is_paid_for_by_itself(
+    postern: Postern, trial: Trial, tmp_path: Path
+) -> None:
+    key = trial.place.steward_key
+    one = {"model": MODEL, "mechanism": BAPS | {"samples": 3, "temperature": 0.01}}
+    (tmp_path / "cured.json").write_text(json.dumps(one))
+    (tmp_path / "again.json").write_text(json.dumps(one | {"name": "again", "title": "overridden"}))
+    asked = ("release", trial.dataset, "cured.json", "again.json", "--title", "Both", "--wait-s", "60")
+    made = json.loads(postern(*asked, "--description", "Twice the same.", key=key)[1])
+    assert (made["title"], made["description"]) == ("Both", "Twice the same.")
+    assert [part["name"] for part in made["models"]] == ["cured", "again"]
+    code, out, _ = postern("access", made["id"], "2", "--part", "again")
+    assert (code, json.loads(out)["parts"]) == (0, {"again": 2})
+    assert postern("query", made["id"], "--mean", "theta", "--part", "again")[0] == 0
+    assert postern("query", made["id"], "--mean", "theta", "--part", "cured")[0] == 1
+    code, _, err = postern(*asked, "--check-epsilon", "0.1", key=key)
+    assert (code, "beside the model" in err) == (1, True)
+
+
 def test_synthetic_rows_are_printed_or_written_with_a_warning_beside_them(
     postern: Postern, trial: Trial, tmp_path: Path
 ) -> None:

@@ -357,3 +357,14 @@ def test_a_bad_mechanism_is_refused_by_name(changes: dict[str, Any]) -> None:
 def test_a_mechanism_that_is_not_a_whole_object_is_refused(spec: Any) -> None:
     with pytest.raises(InvalidMechanism):
         ONE_PARAMETER.parse_mechanism(spec)
+
+
+def test_a_schema_that_an_earlier_version_took_is_read_where_it_is_stored_and_refused_where_it_is_declared():
+    blanks = {"arm": {"type": "categorical", "levels": ["drug", "drug ", "placebo"]}}
+    wide = {"visits": {"type": "integer", "lower": 0, "upper": 2**53}}
+    for spec, field in ((blanks, "columns.arm"), (wide, "columns.visits.upper")):
+        assert [*parse_columns(spec, stored=True)] == [*spec]
+        with pytest.raises(InvalidSchema) as refused:
+            parse_columns(spec)
+        assert refused.value.problems[0].field.startswith(field)
+    assert parse_columns({"visits": {"type": "integer", "lower": 1 - 2**53, "upper": 2**53 - 1}})

@@ -8,7 +8,14 @@ import pytest
 
 from app.core.kinds import parse_mechanism, parse_model
 from app.core.schema import parse_columns
-from app.errors import AccessRequired, BudgetExhausted, InvalidInput, InvalidMechanism, InvalidModel, InvalidQuery
+from app.errors import (
+    AccessRequired,
+    BudgetExhausted,
+    InvalidInput,
+    InvalidMechanism,
+    InvalidModel,
+    InvalidQuery,
+)
 from app.ledger.amounts import prefix_charge
 from app.services.ledger.recost_ledger import recost_ledger
 from app.services.people.directory import read_me
@@ -301,12 +308,16 @@ async def contents(world: World, planned: PlannedFile) -> list[str]:
     return lines
 
 
+def comparison(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "comparison", "left": left, "right": right}
+
+
 def beside(left: dict[str, Any], other: str) -> dict[str, Any]:
-    return {"kind": "comparison", "left": left, "right": parameter("theta") | {"release": other}}
+    return comparison(left, parameter("theta") | {"release": other})
 
 
 @POSTGRES_DEEP
-async def test_parts_are_compared_with_another_release_that_names_none_of_several(world: World):
+async def test_parts_are_compared_with_another_release_from_either_side(world: World):
     dataset, release = await several(world)
     plain = await world.published(dataset, model=RATE, mechanism=DRAWS | {"samples": 12})
     reader: dict[str, Any] = {"runtime": world.runtime, "reader": world.steward}
@@ -325,9 +336,36 @@ async def test_parts_are_compared_with_another_release_that_names_none_of_severa
         found = await asked(world, release, body)
         assert found["response"] == pytest.approx(expected)
         assert (found["samples"], found["parts"], codes(found)[-1]) == (12, {"cured": 20}, "independence_assumed")
-    for estimand in (beside(parameter("theta"), release), beside(parameter("cured.theta"), release)):
-        with pytest.raises(InvalidQuery, match="a release of one model"):
-            await asked(world, plain, {"estimand": estimand})
+        assert codes(found).count("independence_assumed") == 1
+    inner = {"kind": "part", "part": "cured", "estimand": parameter("theta"), "release": release}
+    for right in (
+        parameter("theta") | {"release": release, "part": "cured"},
+        parameter("cured.theta") | {"release": release},
+        {"kind": "expression", "expression": "`cured.theta`", "release": release},
+        inner,
+    ):
+        turned = await asked(world, plain, {"estimand": comparison(parameter("theta"), right)})
+        assert turned["response"] == pytest.approx(1 - expected)
+        assert (turned["samples"], "parts" in turned, codes(turned).count("independence_assumed")) == (12, False, 1)
+        assert f"cured of {release}" in turned["warnings"][-1]["detail"]
+    three = {
+        "a": parameter("rate") | {"release": release, "part": "calls"},
+        "b": parameter("cured.theta") | {"release": release},
+    }
+    mixed = {"kind": "expression", "expression": "a * b - theta", "names": three}
+    both = await asked(world, plain, {"estimand": mixed, "view": "calibrated"})
+    assert both["response"] == pytest.approx(2, abs=0.7)
+    assert codes(both).count("independence_assumed") == 1
+    for right, field in (
+        (parameter("theta") | {"release": release}, "estimand.right.name"),
+        (parameter("theta") | {"release": release, "part": "nobody"}, "estimand.right.part"),
+        (parameter("theta") | {"release": release, "part": 7}, "estimand.right.part"),
+        (parameter("theta") | {"part": "cured"}, "estimand.right.part"),
+        (inner | {"part": "nobody"}, "estimand.right.part"),
+    ):
+        with pytest.raises(InvalidQuery) as refused:
+            await asked(world, plain, {"estimand": comparison(parameter("theta"), right)})
+        assert refused.value.problems[0].field == field
 
     ann = await world.buyer(dataset, plain, 7)
     body = {"estimand": beside(parameter("cured.theta"), plain)}

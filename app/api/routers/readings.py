@@ -85,6 +85,9 @@ _Part = Annotated[
         "you may read, as `cured.theta`, as many draws as the fewest.",
     ),
 ]
+_CheckPart = Annotated[
+    str | None, Query(max_length=200, description="Of several models: the one whose check is read; each has its own.")
+]
 _Accept = Annotated[str | None, Header(max_length=1000, description="Media types, best first; `format` wins over it.")]
 
 
@@ -192,15 +195,19 @@ async def get_summary(
         "Read the check of fit",
         ROLE,
         THING,
+        PARAMETERS,
         ("access_required", "check_not_bought", "release_not_ready", "release_withdrawn", "too_busy"),
         headers=_HEADERS,
         extra=UNCHANGED,
     ),
 )
-async def get_check(request: Request, release_id: ReleaseId, if_none_match: IfNoneMatch = None) -> Response:
+async def get_check(
+    request: Request, release_id: ReleaseId, part: _CheckPart = None, if_none_match: IfNoneMatch = None
+) -> Response:
     """Whether rows look like the model's: a noisy histogram that was paid for with the release, and the verdict on it."""
+    reader = await read_reader(request)
     return ready_response(
-        request, await read_check(runtime_of(request), reader=await read_reader(request), release_id=release_id)
+        request, await read_check(runtime_of(request), reader=reader, release_id=release_id, part=part)
     )
 
 

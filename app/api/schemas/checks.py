@@ -86,6 +86,9 @@ class Check(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [CHECK]})
 
     release: str
+    part: str | None = Field(
+        default=None, exclude_if=lambda part: part is None, description="Of several models: the one it is of."
+    )
     check: CheckSpec
     cost: CheckCost
     noise_sd: Amount = Field(description="Of each count, in rows.")

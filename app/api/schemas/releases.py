@@ -93,6 +93,10 @@ class PartOfRelease(Spec):
     by: By | None = Field(default=None, description="Columns to group it by, instead of those beside `models`.")
     where: Where | None = Field(default=None, description="A condition on rows, instead of the one beside `models`.")
     mechanism: MechanismBody = Field(description="How its samples are drawn.")
+    check: CheckSpec | None = Field(
+        default=None,
+        description="A check of fit of it, charged with the release and paid by readers of this part; null: none.",
+    )
 
 
 class SeveralReleaseBody(Spec):
@@ -141,6 +145,7 @@ class ReleasePart(Answer):
     cost: Cost
     samples: Count
     views: list[View]
+    check: CheckSpec | None = Field(default=None, description="The check of fit that was paid for with it.")
 
 
 class Release(Answer):
@@ -162,7 +167,8 @@ class Release(Answer):
     samples: Count = Field(description="Of several models: the most that one of them has.")
     views: list[View] = Field(description="What questions and readings may ask for as `view`.")
     check: CheckSpec | None = Field(
-        default=None, description="The check of fit that was paid for; its verdict is at `/check`."
+        default=None,
+        description="The check of fit that was paid for; its verdict is at `/check`. Of several models each has its own.",
     )
     created_at: Time = Field(validation_alias="created_us")
     published_at: Time | None = Field(validation_alias="published_us")

@@ -10,6 +10,7 @@ from pydantic import Field
 from app.core.decisions.estimands import AnyEstimand, Askable, Context
 from app.core.decisions.estimands.estimand import Inner, Observed, OtherRelease, is_number
 from app.core.decisions.regret import Regret
+from app.core.decisions.sample_set import OtherName
 from app.core.decisions.strict_fields import Share, as_written, check_fields, find_kind
 from app.core.decisions.utilities import UTILITIES, Utility
 from app.core.decisions.view import CALIBRATED, SAMPLES, View
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     UtilitySpec = object
 
 CONFIDENCE_DEFAULT = 0.95
-NONE_BESIDE: Mapping[str, OtherRelease] = {}
+NONE_BESIDE: Mapping[OtherName, OtherRelease] = {}
 
 
 class QuestionSpec(Spec):
@@ -114,7 +115,7 @@ def compile_question(
     parameters: Sequence[Parameter],
     model: object | None,
     askable: Askable,
-    beside: Mapping[str, OtherRelease] = NONE_BESIDE,
+    beside: Mapping[OtherName, OtherRelease] = NONE_BESIDE,
 ) -> Question:
     """`model` is the release's, and `askable` what can be asked of it: estimands of its kind know its class. `beside` are other
     releases that it may name.

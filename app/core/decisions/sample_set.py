@@ -18,6 +18,9 @@ PARTS_MAX = 8
 SUMS_PER_MARGINAL = 3
 """Of the length of a column: the sorted copy and two prefix sums."""
 
+OtherName = tuple[str, str | None]
+"""How another release is named: by its id, and, of several models, by the part of it that is meant."""
+
 
 class SampleSet:
     """k samples of P parameters, each inside its public range; `columns` is (P, k), a contiguous row a parameter.
@@ -52,7 +55,7 @@ class SampleSet:
         self._marginals: OrderedDict[int, Empirical] = OrderedDict()
         self._parts: OrderedDict[tuple[int, tuple[Parameter, ...]], SampleSet] = OrderedDict()
         self._piled: dict[int, End | None] = {}
-        self.beside: Mapping[str, SampleSet] = {}
+        self.beside: Mapping[OtherName, SampleSet] = {}
         self._lock = Lock()
 
     @property
@@ -76,8 +79,8 @@ class SampleSet:
         part._keep(self.parameters, self.columns[:, :samples])
         return part
 
-    def paired(self, others: Mapping[str, "SampleSet"]) -> "SampleSet":
-        """With those of other releases, by id, at its side: the first of each, as many as the shortest has."""
+    def paired(self, others: Mapping[OtherName, "SampleSet"]) -> "SampleSet":
+        """With those of other releases, by name, at its side: the first of each, as many as the shortest has."""
         shortest = min(self.size, *(other.size for other in others.values()))
         found = self.prefix(shortest)
         found.beside = {name: other.prefix(shortest) for name, other in others.items()}

@@ -1,7 +1,7 @@
 """Every kind of model a release can be of. To add a kind: a folder here and a line in KINDS."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -9,8 +9,9 @@ from pydantic import TypeAdapter
 from app.core.decisions import question
 from app.core.decisions.estimands import Askable
 from app.core.decisions.estimands.other_release import Beside
+from app.core.decisions.sample_set import OtherName
 from app.core.decisions.specification import describe_questions
-from app.core.kinds.fit_check import CheckSpec, FitCheck, KindCheck
+from app.core.kinds.fit_check import AnyCheck, CheckSpec, FitCheck, KindCheck
 from app.core.kinds.groups import (
     StratifiedModel,
     group_columns,
@@ -27,6 +28,7 @@ from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel, drawn_by, d
 from app.core.kinds.regression import REGRESSION
 from app.core.kinds.several import (
     PARTS,
+    SeveralChecks,
     SeveralMechanisms,
     SeveralModels,
     several_kind,
@@ -36,6 +38,7 @@ from app.core.kinds.several import (
 from app.core.parameters import Parameter
 from app.core.schema import Column
 from app.core.specs import Spec, read_one_of, read_spec
+from app.core.statistics import RowRequest
 from app.errors import CheckNotOffered, InvalidCheck, InvalidModel
 
 KINDS: tuple[Kind, ...] = (ONE_PARAMETER, NETWORKS, REGRESSION)
@@ -146,6 +149,34 @@ def parse_mechanism(spec: Mapping[str, Any], model: ReleaseModel) -> ReleaseMech
 _CHECK: TypeAdapter[CheckSpec] = TypeAdapter(CheckSpec)
 
 
+def check_parsed(spec: Mapping[str, Any] | None, model: ReleaseModel) -> AnyCheck | None:
+    """As stored: of several models, `{"parts": […]}` with null for a part that has none. Raises InvalidCheck, CheckNotOffered."""
+    if spec is None or not isinstance(model, SeveralModels):
+        return parse_check(spec, model)
+    parts = spec.get(PARTS)
+    if spec.keys() != {PARTS} or not isinstance(parts, list) or len(parts) != len(model.models):
+        raise InvalidCheck("check", "one, or null, for each of several models")
+    return several_checks(model, tuple(parse_check(part, own) for part, own in zip(parts, model.models, strict=True)))
+
+
+def several_checks(model: SeveralModels, parts: tuple[FitCheck | None, ...]) -> SeveralChecks | None:
+    """None where no part has one."""
+    asked = [own for own, check in zip(model.models, parts, strict=True) if check is not None]
+    return SeveralChecks(parts, tuple(check_of(own).request(own) for own in asked)) if asked else None
+
+
+def check_request(model: ReleaseModel, check: AnyCheck) -> RowRequest[Any]:
+    """What is counted for it."""
+    return check.request if isinstance(check, SeveralChecks) else check_of(model).request(model)
+
+
+def check_seconds(model: ReleaseModel, check: AnyCheck) -> float:
+    """What measuring takes at most on the machine of reference."""
+    if isinstance(check, SeveralChecks):
+        return check.seconds
+    return cast(FitCheck, check).work(check_of(model).request(model).bins)
+
+
 def parse_check(spec: Mapping[str, Any] | None, model: ReleaseModel) -> FitCheck | None:
     """A check of fit of this model; None where none is asked for. Raises InvalidCheck, CheckNotOffered."""
     if spec is None:
@@ -167,10 +198,10 @@ def compile_question(
     body: object,
     parameters: Sequence[Parameter],
     model: ReleaseModel | None = None,
-    others: Mapping[str, tuple[Sequence[Parameter], ReleaseModel]] | None = None,
+    others: Mapping[OtherName, tuple[Sequence[Parameter], ReleaseModel]] | None = None,
 ) -> question.Question:
-    """With what can be asked of every release and of this kind of model; `others` are releases of the same dataset, by id, that
-    it may name too. Raises InvalidQuery or InvalidExpression."""
+    """With what can be asked of every release and of this kind of model; `others` are releases of the same dataset, or parts of
+    them, that it may name too. Raises InvalidQuery or InvalidExpression."""
     beside = {
         name: Beside(name, own, other, _ASKABLE[kind_of(other).name]) for name, (own, other) in (others or {}).items()
     }
@@ -192,10 +223,14 @@ __all__ = [
     "QuestionSpec",
     "ReleaseMechanism",
     "ReleaseModel",
+    "SeveralChecks",
     "SeveralMechanisms",
     "SeveralModels",
     "StratifiedModel",
     "check_of",
+    "check_parsed",
+    "check_request",
+    "check_seconds",
     "compile_question",
     "drawn_by",
     "drawn_once",
@@ -209,6 +244,7 @@ __all__ = [
     "parse_model",
     "read_where",
     "refuse_wide_budget",
+    "several_checks",
     "split_columns",
     "split_groups",
 ]

@@ -12,7 +12,7 @@ the law of the release, like everything else that decides what is drawn.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,12 @@ class FitCheck:
             return discrete_laplace.moved_cost(2 * unit_rows, unit_rows, self.scale(unit_rows))
         return discrete_gaussian.zcdp_cost(self._rho(), smallest_scale=SCALE_MIN)
 
+    def added_to(self, cost: ReleaseCost, unit_rows: int) -> ReleaseCost:
+        """To what is charged once, on the curve and on the pure sum."""
+        how = cost.method.partition(": ")[2]
+        method = f"certified: {how}; and {self.noise} noise on a histogram"
+        return replace(cost, once=cost.once.plus(self.cost(unit_rows)), method=method)
+
     def scale(self, unit_rows: int) -> float:
         """Of the noise on counts times `factor`."""
         if self.delta is None:
@@ -132,13 +138,24 @@ class FitCheck:
         return discrete_laplace.noise_seconds(bins) if self.delta is None else 0.02 + bins * GAUSSIAN_S
 
 
-def with_check(cost: ReleaseCost, check: FitCheck | None, unit_rows: int) -> ReleaseCost:
-    """What the release costs with its check: added to what is charged once, on the curve and on the pure sum."""
-    if check is None:
-        return cost
-    how = cost.method.partition(": ")[2]
-    method = f"certified: {how}; and {check.noise} noise on a histogram"
-    return replace(cost, once=cost.once.plus(check.cost(unit_rows)), method=method)
+class AnyCheck(Protocol):
+    """What is paid for beside a release: a check of its model, or one of each of several."""
+
+    def __hash__(self) -> int: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+    def added_to(self, cost: ReleaseCost, unit_rows: int) -> ReleaseCost:
+        """What the release costs with it."""
+        ...
+
+    def measure(self, people: int, unit_rows: int, found: Any) -> Whole:
+        """What is paid for and kept, of the statistic that was asked for."""
+        ...
+
+
+def with_check(cost: ReleaseCost, check: AnyCheck | None, unit_rows: int) -> ReleaseCost:
+    return cost if check is None else check.added_to(cost, unit_rows)
 
 
 Outcome = Literal["no_objection", "doubtful"]

@@ -124,7 +124,7 @@ def drawn_once(
 ) -> Drawn:
     """What a release consists of. What was measured is kept with it: it was paid for, and beliefs rest on it."""
     if isinstance(mechanism, WholeDraw):
-        return mechanism.drawn(model, people, unit_rows, statistic, random_bytes)
+        return replace(mechanism.drawn(model, people, unit_rows, statistic, random_bytes), checked=checked)
     if isinstance(mechanism, MeasuringMechanism):
         measured = mechanism.measure(model, people, unit_rows, statistic)
         return Drawn(mechanism.infer(model, people, unit_rows, measured, random_bytes), measured, checked)

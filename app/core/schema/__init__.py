@@ -40,26 +40,42 @@ _COLUMNS: TypeAdapter[dict[str, Spec]] = TypeAdapter(Columns)
 _UNIT = TypeAdapter(PrivacyUnitSpec)
 
 
-def parse_columns(spec: Mapping[str, Any]) -> dict[str, Column]:
-    """Raises InvalidSchema."""
+def parse_columns(spec: Mapping[str, Any], *, stored: bool = False) -> dict[str, Column]:
+    """`stored`: as an earlier version may have taken it, so that releases of it go on answering. Raises InvalidSchema."""
     found = read_spec(_COLUMNS, spec, "columns", InvalidSchema)
     columns = {name: _column(name, column) for name, column in found.items()}
-    stored = {name: column for name, column in columns.items() if not _source_of(found[name])}
+    in_files = {name: column for name, column in columns.items() if not _source_of(found[name])}
     for name, described in found.items():
         source = _source_of(described)
         if source:
-            columns[name] = derived_column(columns[name], source, stored)
+            columns[name] = derived_column(columns[name], source, in_files)
     for column in columns.values():
         _check_policies(column)
+        if stored and not _has_spellings(column):
+            continue
         if _spelled_twice(column):
             spelled(column)
+        if not stored:
+            _refuse_inexact(column)
     return columns
+
+
+def _refuse_inexact(column: Column) -> None:
+    """Beyond it a number has the same double as its neighbour, and a bound would let that one in."""
+    for field in ("lower", "upper"):
+        bound = getattr(column, field)
+        if column.type == "integer" and bound is not None and not abs(bound) < INTEGER_BOUND_MAX:
+            expected = f"a whole number of size at most {INTEGER_BOUND_MAX - 1}: larger ones are not told from their neighbours"
+            raise InvalidSchema(f"columns.{column.name}.{field}", expected)
+
+
+def _has_spellings(column: Column) -> bool:
+    return bool(column.spellings or column.fold_case or column.missing_spellings)
 
 
 def _spelled_twice(column: Column) -> bool:
     """Whether texts could mean two things at all: a thousand columns of a thousand plain levels are read quickly."""
-    declared = column.spellings or column.fold_case or column.missing_spellings
-    return bool(declared) or any(level[0] == " " or level[-1] == " " for level in column.levels)
+    return _has_spellings(column) or any(level[0] == " " or level[-1] == " " for level in column.levels)
 
 
 def _source_of(spec: Spec) -> str | None:

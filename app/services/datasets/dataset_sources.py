@@ -10,7 +10,7 @@ from app.storage.datasets import Dataset
 
 
 def dataset_columns(dataset: Dataset) -> dict[str, Column]:
-    return parse_columns(dataset.columns)
+    return parse_columns(dataset.columns, stored=True)
 
 
 def dataset_unit(dataset: Dataset) -> PrivacyUnit:

@@ -18,7 +18,7 @@ def refuse_wide_cap(field: str, epsilon: float, bought: Iterable[Release], datas
     for release in bought:
         if not _is_inexact(release):
             continue
-        model = parse_model(release.model, parse_columns(dataset.columns))
+        model = parse_model(release.model, parse_columns(dataset.columns, stored=True))
         largest = parse_mechanism(release.mechanism, model).budget_epsilon_max
         if not epsilon <= largest:
             told = f"a cap with ε at most {largest:g}, which the inexact sampler of release {release.id} is charged for"

@@ -125,7 +125,7 @@ async def read_question(
     question = runtime.warm.questions.get(memo)
     if question is None:
         spec = decode_json(body) if spec is None else spec
-        others = {other.id: (other.parameters, other.model) for other in release.beside}
+        others = {other.named: (other.parameters, other.model) for other in release.beside}
         asked = spec, release.parameters, release.model, others
         parameters = len(release.parameters) + sum(len(own) for own, _ in others.values())
         if parameters < OFF_LOOP_PARAMETERS and len(body) < _length_max(spec):

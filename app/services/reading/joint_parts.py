@@ -34,6 +34,7 @@ def joined_public(parts: Sequence[PublicRelease], reach: Reach) -> PublicRelease
         temperature=None if None in temperatures else min(each or math.inf for each in temperatures),
         assumes=_told((name, part.assumes) for name, part in named),
         approximate=_told((name, part.approximate) for name, part in named),
+        doubt=_told((name, part.doubt) for name, part in named),
         rehearsal=first.rehearsal,
         dataset=first.dataset,
         reach=reach,

@@ -1,8 +1,8 @@
 """A question's release and others of its dataset that it names: each as the reader may see it, samples paired in order.
 
 Rights to all of them are asked for with every question, so that one taken back takes effect at once; what is refused is what
-asking the other release directly would be refused with. The release that is asked may be of several models, or a part of one;
-the others may not: rights to those go by part, and a name inside a question says nothing of parts.
+asking the other release directly would be refused with. Any of them may be of several models: a prefix is then of a part, the one
+that is named beside the release, or those that are named in what is asked of it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from app.core.decisions import View, view_asked
-from app.core.decisions.estimands.other_release import releases_named
-from app.errors import AccessRequired, InvalidQuery, NotFound, ReleaseNotReady, ReleaseWithdrawn
+from app.core.decisions.estimands.other_release import Named, releases_named
+from app.errors import AccessRequired, InvalidInput, InvalidQuery, NotFound, ReleaseNotReady, ReleaseWithdrawn
 from app.services.principals import Reader
 from app.services.reading.published_release import describe_view, open_view, reading_right
-from app.services.runtime.reading_rights import Reach
+from app.services.runtime.reading_rights import Reach, ReadingRight
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
 
@@ -32,7 +32,7 @@ async def open_asked(runtime: Runtime, reader: Reader, release_id: str, reach: R
     others = await _others(runtime, reader, release.public, spec, open_view)
     if not others:
         return release
-    paired = release.samples.paired({other.public.id: other.samples for other in others})
+    paired = release.samples.paired({other.public.named: other.samples for other in others})
     public = replace(release.public, size=paired.size, beside=tuple(other.public for other in others))
     return PublishedRelease(public, paired)
 
@@ -56,16 +56,21 @@ async def _others(
     opened: Callable[[Runtime, str, Reach, View], Awaitable[T]],
 ) -> list[T]:
     found = []
-    for name, field in releases_named(spec).items():
-        if name == public.id:
+    for (release_id, part), named in releases_named(spec).items():
+        field = f"{named.where}.release"
+        if release_id == public.id:
             raise InvalidQuery(field, "another release than the one that is asked")
-        right = await reading_right(runtime, reader, name)
-        if right.parts:
-            raise InvalidQuery(
-                field, "a release of one model: ask the one of several, and name this one in that question"
-            )
-        reach = right.reach()
-        if (await describe_view(runtime, name, reach, public.view)).dataset != public.dataset:
+        reach = _reach(await reading_right(runtime, reader, release_id), part, named)
+        if (await describe_view(runtime, release_id, reach, public.view)).dataset != public.dataset:
             raise InvalidQuery(field, "a release of the same dataset")
-        found.append(await opened(runtime, name, reach, public.view))
+        found.append(await opened(runtime, release_id, reach, public.view))
     return found
+
+
+def _reach(right: ReadingRight, part: str | None, named: Named) -> Reach:
+    """Raises AccessRequired, and InvalidQuery where the part stands that is none."""
+    try:
+        return right.reach(part, named.asked)
+    except InvalidInput as refusal:
+        told = InvalidQuery(f"{named.where}.part", refusal.problems[0].expected)
+    raise told

@@ -173,7 +173,7 @@ async def _stored(runtime: Runtime, release_id: str, reach: Reach, view: View) -
     if view == CALIBRATED:
         parameters = await asyncio.to_thread(calibrated_parameters, release, model, kept=kept)
         size = mechanism.belief_points
-    verdict = await verdict_of(runtime, release, model)
+    verdict = await verdict_of(runtime, whole, dataset, reach.part)
     assumes = kind_of(model).card.assumes(model, release.unit_rows)
     public = PublicRelease(
         id=release_id,

@@ -86,9 +86,9 @@ def build_card(
     epsilon, order = cost.total.best_order(dataset.delta)
     vacuous = not epsilon <= epsilon_max
     model = stored_model(release, dataset)
-    check = stored_check(release, model)
     columns = dataset_columns(dataset)
     several = isinstance(model, SeveralModels)
+    check = None if several else stored_check(release, model)  # those of several stand on the cards of their parts
     facts = CardFacts(
         model=model,
         cost=cost,

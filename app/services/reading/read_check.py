@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 
 from app.core.kinds.fit_check import FitCheck, Verdict
-from app.errors import CheckNotBought, IntegrityFailure
+from app.core.parameters import listed
+from app.errors import CheckNotBought, IntegrityFailure, InvalidInput
 from app.services.budgets import once_view
 from app.services.principals import Reader
 from app.services.reading.published_release import reading_right
 from app.services.reading.verdicts import verdict_of
+from app.services.releases.parts import part_release
 from app.services.releases.stored_release import stored_check, stored_model
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.warm_cache import ReadyBody, Receipt, ready_body, size_of
@@ -20,13 +22,17 @@ _TAG = b"check\0"
 _encode = msgspec.json.Encoder().encode
 
 
-async def read_check(runtime: Runtime, *, reader: Reader, release_id: str) -> ReadyBody:
-    """Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired, CheckNotBought, TooBusy.
+async def read_check(runtime: Runtime, *, reader: Reader, release_id: str, part: str | None = None) -> ReadyBody:
+    """Of several models: of one part, with a right to it. Raises NotFound, ReleaseNotReady, ReleaseWithdrawn, AccessRequired,
+    InvalidInput, CheckNotBought, TooBusy.
 
     The tag hashes the bytes under a secret of the installation, as the tags of tables do.
     """
-    await reading_right(runtime, reader, release_id)
-    ready = runtime.warm.bodies.get(("check", release_id))
+    right = await reading_right(runtime, reader, release_id)
+    if part is None and right.parts:
+        raise InvalidInput("part", f"one of {listed([name for name, _ in right.parts])}: each has its own check")
+    part = right.reach(part).part
+    ready = runtime.warm.bodies.get(("check", release_id, part))
     if ready is not None:
         return ready
     async with runtime.database.read() as connection:
@@ -35,15 +41,18 @@ async def read_check(runtime: Runtime, *, reader: Reader, release_id: str) -> Re
         secret = await installation.get_secret(connection, installation.CACHE)
     if release is None or dataset is None:
         raise IntegrityFailure("a right to a release that is not there")
-    model = stored_model(release, dataset)
-    check, verdict = stored_check(release, model), await verdict_of(runtime, release, model)
+    own, verdict = part_release(release, part), await verdict_of(runtime, release, dataset, part)
+    check = stored_check(own, stored_model(own, dataset))
     if check is None or verdict is None:
         raise CheckNotBought("this release was made without a check of fit; ask for one with another release")
     body = _encode(
-        {"release": release_id} | _check_json(check, release.unit_rows, dataset.delta) | _verdict_json(verdict)
+        {"release": release_id, **({} if part is None else {"part": part})}
+        | _check_json(check, release.unit_rows, dataset.delta)
+        | _verdict_json(verdict)
     )
-    ready = ready_body(body, Receipt({}, hmac.digest(secret, _TAG + release_id.encode(), "sha256")))
-    runtime.warm.bodies.put(("check", release_id), ready, size_of(ready))
+    tagged = release_id if part is None else f"{release_id}\0{part}"
+    ready = ready_body(body, Receipt({}, hmac.digest(secret, _TAG + tagged.encode(), "sha256")))
+    runtime.warm.bodies.put(("check", release_id, part), ready, size_of(ready))
     return ready
 
 

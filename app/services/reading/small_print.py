@@ -28,6 +28,7 @@ from app.services.reading.joint_parts import rests_on
 from app.services.runtime.warm_cache import PublicRelease, PublishedRelease
 
 Ends = tuple[Fraction, Fraction]
+INDEPENDENCE = "independence_assumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,18 @@ def print_of_answer(question: Question, release: PublishedRelease) -> SmallPrint
 
 def _with_others(public: PublicRelease, told: SmallPrint) -> SmallPrint:
     """Nothing is said about coverage of pairs, and what stands in the way of taking one release at its word does so for all."""
-    warnings = list(told.warnings)
+    warnings = [each for each in told.warnings if each["code"] != INDEPENDENCE]
     for other in public.beside:
         own = _small_print(replace(other, size=public.size), None, None).warnings
         warnings += [each for each in own if each not in warnings]
-    names = " and ".join((public.id, *(other.id for other in public.beside)))
+    names = " and ".join(name for each in (public, *public.beside) for name in _told_apart(each))
     text = f"{public.size} of each of {names} were paired in order, as if what they tell were independent: nobody checked that"
-    return SmallPrint(None, [*warnings, _warning("independence_assumed", text)])
+    return SmallPrint(None, [*warnings, _warning(INDEPENDENCE, text)])
+
+
+def _told_apart(public: PublicRelease) -> list[str]:
+    """A release, or its parts that are read."""
+    return [public.id] if public.parts is None else [f"{name} of {public.id}" for name in public.parts]
 
 
 def print_of_row(public: PublicRelease, summary: Summary, level: Fraction) -> SmallPrint:
@@ -117,7 +123,7 @@ def _small_print(
             f"{' and '.join(together)} are paired as independent given their parameters, which was not checked: where their "
             "columns go together, differences and other combinations are less or more certain than this says"
         )
-        warnings.append(_warning("independence_assumed", text))
+        warnings.append(_warning(INDEPENDENCE, text))
     return SmallPrint(None if ranks is None else _coverage(public, ranks), warnings)
 
 

@@ -3,31 +3,58 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from app.core.kinds import ReleaseMechanism, ReleaseModel, SeveralMechanisms, SeveralModels
-from app.core.kinds.several import PARTS_MAX, check_names, default_name
+from app.core.kinds import (
+    FitCheck,
+    ReleaseMechanism,
+    ReleaseModel,
+    SeveralChecks,
+    SeveralMechanisms,
+    SeveralModels,
+    several_checks,
+)
+from app.core.kinds.several import PARTS_MAX, check_names, default_name, stored_values
 from app.errors import FieldProblem, InvalidExpression, InvalidInput
 
-Settled = Callable[[Mapping[str, Any]], Awaitable[tuple[ReleaseModel, ReleaseMechanism]]]
+Settled = Callable[[Mapping[str, Any]], Awaitable[tuple[ReleaseModel, ReleaseMechanism, FitCheck | None]]]
+VALUES_MAX = 2**24
+"""128 MiB: what a worker holds, a database takes and a reader's first question loads in one piece."""
 _ONE_MODEL = ("model", "mechanism", "check")
 
 
-async def settled_parts(spec: Mapping[str, Any], settled: Settled) -> tuple[SeveralModels, SeveralMechanisms]:
+async def settled_parts(
+    spec: Mapping[str, Any], settled: Settled
+) -> tuple[SeveralModels, SeveralMechanisms, SeveralChecks | None]:
     """Raises InvalidModel, InvalidMechanism and InvalidInput, about `models.0.…`."""
     for field in _ONE_MODEL:
         if spec.get(field) is not None:
-            raise InvalidInput(field, "nothing beside `models`")
+            raise InvalidInput(field, "nothing beside `models`: each of them has its own")
     parts = spec["models"]
     if not isinstance(parts, list) or not 1 <= len(parts) <= PARTS_MAX:
         raise InvalidInput("models", f"a list of 1 to {PARTS_MAX} models, each with its mechanism")
     names = tuple(part.get("name") or default_name(part["model"], place) for place, part in enumerate(parts))
     check_names(names)
     found = [await _settled(part, f"models.{place}", spec, settled) for place, part in enumerate(parts)]
-    return SeveralModels(names, tuple(model for model, _ in found)), SeveralMechanisms(tuple(each for _, each in found))
+    model = SeveralModels(names, tuple(own for own, _, _ in found))
+    mechanisms, checks = (tuple(each) for each in zip(*((own, check) for _, own, check in found), strict=True))
+    mechanism = SeveralMechanisms(mechanisms)
+    _refuse_wide(model, mechanism)
+    return model, mechanism, several_checks(model, checks)
+
+
+def _refuse_wide(model: SeveralModels, mechanism: SeveralMechanisms) -> None:
+    """Samples of all parts are stored as one. Raises InvalidInput, before anything is charged."""
+    values = stored_values(model, mechanism)
+    if values > VALUES_MAX:
+        raise InvalidInput(
+            "models",
+            f"at most {VALUES_MAX:,} numbers in all, samples times parameters of every model; these are {values:,}: ask for "
+            "fewer samples, or for two releases",
+        )
 
 
 async def _settled(
     part: Mapping[str, Any], where: str, spec: Mapping[str, Any], settled: Settled
-) -> tuple[ReleaseModel, ReleaseMechanism]:
+) -> tuple[ReleaseModel, ReleaseMechanism, FitCheck | None]:
     """`by` and `where` beside the list are those of every part that has none of its own."""
     shared = {field: spec.get(field) for field in ("by", "where")}
     own = {field: value for field, value in part.items() if value is not None}

@@ -6,11 +6,11 @@ Its samples are stored for all parts together, and so is what was measured; a pa
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.core.kinds import PARTS, SeveralMechanisms, SeveralModels
+from app.core.kinds import PARTS, SeveralChecks, SeveralMechanisms, SeveralModels
 from app.core.kinds.belief import Whole
 from app.core.kinds.several import part_measured, part_values, stored_values
 from app.errors import IntegrityFailure, InvalidInput
-from app.services.releases.stored_release import stored_mechanism, stored_model
+from app.services.releases.stored_release import stored_checks, stored_mechanism, stored_model
 from app.services.runtime.runtime import Runtime
 from app.services.runtime.samples_cache import read_samples
 from app.storage import sample_sets
@@ -34,6 +34,7 @@ def part_release(release: Release, name: str | None) -> Release:
         model=release.model[PARTS][place]["model"],
         mechanism=release.mechanism[PARTS][place],
         cost=release.cost[PARTS][place],
+        fit_check=None if release.fit_check is None else release.fit_check[PARTS][place],
     )
 
 
@@ -54,6 +55,16 @@ async def read_part_samples(runtime: Runtime, release: Release, dataset: Dataset
         raise IntegrityFailure("a part of a release of one model")
     whole = await read_samples(runtime, release.id, 1, stored_values(model, mechanism))
     return record_of(release.id, part_values(model, mechanism, whole.values, part))
+
+
+async def read_part_checked(runtime: Runtime, release: Release, dataset: Dataset, part: str | None) -> Whole | None:
+    """What the check of fit of the part measured, or that of a release of one model; None where none was paid for."""
+    async with runtime.database.read() as connection:
+        found = await sample_sets.get_checked(connection, release.id)
+    checks = None if part is None else stored_checks(release, stored_model(release, dataset))
+    if part is None or not isinstance(checks, SeveralChecks):
+        return found
+    return checks.measured(found, part_names(release).index(part))
 
 
 async def read_part_measured(runtime: Runtime, release: Release, part: str | None) -> Whole | None:

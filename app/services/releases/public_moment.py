@@ -20,7 +20,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, check_of
+from app.core.kinds import ReleaseMechanism, ReleaseModel, check_request, check_seconds
+from app.core.kinds.fit_check import AnyCheck
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics import RowRequest
 from app.errors import NumericalFailure
@@ -40,16 +41,15 @@ def release_seconds(
     cost: ReleaseCost,
     people: int,
     unit_rows: int,
-    check: FitCheck | None = None,
+    check: AnyCheck | None = None,
 ) -> float:
     """Reading and drawing on the machine of reference, once more for a check. Raises NumericalFailure for what has no public
     size."""
     drawing = mechanism.work(model, people, unit_rows, cost)
     reading = _reading(dataset, model.statistic, people * unit_rows)
     if check is not None:
-        histogram = check_of(model).request(model)
-        reading += _reading(dataset, histogram, people * unit_rows)
-        drawing += check.work(histogram.bins)
+        reading += _reading(dataset, check_request(model, check), people * unit_rows)
+        drawing += check_seconds(model, check)
     if not 0 < drawing < math.inf or not 0 < reading < math.inf:
         raise NumericalFailure("the work of this release has no public size")
     return reading + drawing

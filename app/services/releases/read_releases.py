@@ -90,7 +90,7 @@ def release_view(
         views=[*views],
         created_us=release.created_us,
         published_us=release.published_us,
-        check=None if release.fit_check is None else dict(release.fit_check),
+        check=None if several or release.fit_check is None else dict(release.fit_check),
         title=release.title,
         description=release.description,
         rehearsal=dataset.rehearsal is not None,
@@ -115,6 +115,7 @@ def _parts_json(
                 "cost": cost_view(cost, cost.samples, delta),
                 "samples": cost.samples,
                 "views": [*shown],
+                "check": None if part.fit_check is None else dict(part.fit_check),
             }
         )
     return found

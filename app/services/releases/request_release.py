@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
+from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
+from app.core.kinds.fit_check import AnyCheck, FitCheck
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
 from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism
@@ -92,23 +93,20 @@ async def _described(
     dataset: Dataset,
     people: int,
     unit_rows: int,
-) -> tuple[ReleaseModel, ReleaseMechanism, FitCheck | None]:
+) -> tuple[ReleaseModel, ReleaseMechanism, AnyCheck | None]:
     """With nothing left open. Raises InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered."""
 
-    async def settled(part: Mapping[str, Any]) -> tuple[ReleaseModel, ReleaseMechanism]:
+    async def settled(part: Mapping[str, Any]) -> tuple[ReleaseModel, ReleaseMechanism, FitCheck | None]:
         read = parse_model(grouped_spec(part, columns, dataset.strata), columns)
+        check = parse_check(part.get("check"), read)
         mechanism = await concrete_mechanism(runtime, part["mechanism"], read, people, unit_rows, dataset.delta)
         if mechanism.samples > runtime.settings.samples_max:
             raise InvalidMechanism("mechanism.samples", f"at most {runtime.settings.samples_max}")
         stored = await stored_model_of(runtime, read, mechanism, people, unit_rows)
         parse_model(stored.as_json(), columns)  # what could not be read again is refused before it is charged
-        return stored, mechanism
+        return stored, mechanism, check
 
-    if spec.get("models") is not None:
-        model, mechanism = await settled_parts(spec, settled)
-        return model, mechanism, None
-    check = parse_check(spec.get("check"), parse_model(grouped_spec(spec, columns, dataset.strata), columns))
-    return *await settled(spec), check
+    return await (settled(spec) if spec.get("models") is None else settled_parts(spec, settled))
 
 
 def _new_release(
@@ -117,7 +115,7 @@ def _new_release(
     dataset: Dataset,
     model: ReleaseModel,
     mechanism: ReleaseMechanism,
-    check: FitCheck | None,
+    check: AnyCheck | None,
     cost: ReleaseCost,
     unit_rows: int,
 ) -> Release:

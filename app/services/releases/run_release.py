@@ -17,8 +17,9 @@ from functools import lru_cache
 
 import structlog
 
-from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel, check_of, drawn_once
+from app.core.kinds import ReleaseMechanism, ReleaseModel, check_request, drawn_once
 from app.core.kinds.belief import Drawn
+from app.core.kinds.fit_check import AnyCheck
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.services.datasets.dataset_sources import dataset_source, rows_present
 from app.services.datasets.wipe_uploads import wipe_used_upload
@@ -26,7 +27,7 @@ from app.services.releases.charged_release import is_charged
 from app.services.releases.end_release import LeaseLost, give_up, publish_samples
 from app.services.releases.measure_pace import installation_pace
 from app.services.releases.public_moment import Moment, Slots, duration_us, release_seconds, wipe_duration_us
-from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
+from app.services.releases.stored_release import cost_from_json, stored_checks, stored_mechanism, stored_model
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.runtime import Runtime
 from app.storage import datasets, releases
@@ -135,7 +136,7 @@ async def _begin_reading(runtime: Runtime, release: Release, dataset: Dataset, t
     mechanism, cost, check = (
         stored_mechanism(release, model),
         cost_from_json(release.cost),
-        stored_check(release, model),
+        stored_checks(release, model),
     )
     seconds = release_seconds(dataset, model, mechanism, cost, release.n, release.unit_rows, check)
     lasts_us = duration_us(seconds, await installation_pace(runtime), runtime.settings.publication_tick_s)
@@ -151,7 +152,7 @@ async def _begin_reading(runtime: Runtime, release: Release, dataset: Dataset, t
 
 @lru_cache(maxsize=256)
 def _rehearse(
-    model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int, check: FitCheck | None
+    model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int, check: AnyCheck | None
 ) -> None:
     """Draw once from the statistic of no rows, for nothing: libraries are loaded and what follows from public numbers is
     remembered, so that the draw itself takes the time it was said to take."""
@@ -159,19 +160,19 @@ def _rehearse(
     with contextlib.suppress(Exception):
         mechanism.with_samples(1).draw(model, people, unit_rows, blank, secrets.token_bytes)
     if check is not None:
-        check.measure(people, unit_rows, check_of(model).request(model).of_no_rows())
+        check.measure(people, unit_rows, check_request(model, check).of_no_rows())
 
 
 async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
     source = dataset_source(runtime, dataset)
     model = stored_model(release, dataset)
-    mechanism, check = stored_mechanism(release, model), stored_check(release, model)
+    mechanism, check = stored_mechanism(release, model), stored_checks(release, model)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
 
     def read_and_draw() -> Drawn:
         statistic = source.statistic(model.statistic, hash_key)
-        histogram = None if check is None else source.statistic(check_of(model).request(model), hash_key)
+        histogram = None if check is None else source.statistic(check_request(model, check), hash_key)
         failpoint("release.rows_read")
         checked = None
         if check is not None and histogram is not None:

@@ -9,11 +9,13 @@ from app.core.kinds import (
     FitCheck,
     ReleaseMechanism,
     ReleaseModel,
+    check_parsed,
     drawn_by,
     parse_check,
     parse_mechanism,
     parse_model,
 )
+from app.core.kinds.fit_check import AnyCheck
 from app.core.privacy import ZERO_COST, Cost
 from app.core.privacy.cost import ORDERS_VERSION
 from app.core.privacy.release_cost import ReleaseCost
@@ -75,7 +77,7 @@ def _read(value: float | None) -> float:
 
 
 def stored_model(release: Release, dataset: Dataset) -> ReleaseModel:
-    return parse_model(release.model, parse_columns(dataset.columns))
+    return parse_model(release.model, parse_columns(dataset.columns, stored=True))
 
 
 def stored_law(release: Release) -> int:
@@ -89,5 +91,10 @@ def stored_mechanism(release: Release, model: ReleaseModel) -> ReleaseMechanism:
 
 
 def stored_check(release: Release, model: ReleaseModel) -> FitCheck | None:
-    """The check of fit that was paid for with it, if any."""
+    """The check of fit that was paid for with a release of one model, or with a part, if any."""
     return parse_check(release.fit_check, model)
+
+
+def stored_checks(release: Release, model: ReleaseModel) -> AnyCheck | None:
+    """All that were paid for with it."""
+    return check_parsed(release.fit_check, model)

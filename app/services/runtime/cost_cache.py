@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.core.kinds import FitCheck, ReleaseMechanism, ReleaseModel
-from app.core.kinds.fit_check import with_check
+from app.core.kinds import ReleaseMechanism, ReleaseModel
+from app.core.kinds.fit_check import AnyCheck, with_check
 from app.core.privacy.release_cost import ReleaseCost
 from app.errors import InvalidInput, TooBusy, VacuousGuarantee
 from app.services.runtime.runtime import Runtime
@@ -22,7 +22,7 @@ async def release_cost(
     mechanism: ReleaseMechanism,
     people: int,
     unit_rows: int,
-    check: FitCheck | None = None,
+    check: AnyCheck | None = None,
 ) -> ReleaseCost:
     """Raises InvalidInput for more rows than the analysis covers, TooBusy when the queue is long."""
     check_people(people, unit_rows)

@@ -81,13 +81,13 @@ def _named(asked: object, names: Collection[str]) -> set[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Not recursive: nothing here has been checked yet."""
+    """But for what is asked of another release. Not recursive: nothing here has been checked yet."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, str):
             yield each
-        elif isinstance(each, dict):
+        elif isinstance(each, dict) and not ("release" in each and "kind" in each):
             waiting += [*each.keys(), *each.values()]
         elif isinstance(each, list):
             waiting += each

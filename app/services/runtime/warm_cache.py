@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from app.core.decisions import CALIBRATED, Question, SampleSet, View
+from app.core.decisions.sample_set import OtherName
 from app.core.kinds import ReleaseModel
 from app.core.kinds.fit_check import Verdict
 from app.core.parameters import Parameter
@@ -104,6 +105,11 @@ class PublicRelease:
     @property
     def key(self) -> tuple[str, Hashable, View]:
         return self.id, self.prefix, self.view
+
+    @property
+    def named(self) -> OtherName:
+        """As a question names it that is asked of another: by id, and by the part that is read as if it were alone."""
+        return self.id, None if self.reach is None else self.reach.part
 
     @property
     def prefix(self) -> Hashable:

@@ -154,4 +154,4 @@ def test_unknown_fields_are_named_first_with_the_known_ones_however_many_there_a
         with pytest.raises(InvalidQuery) as caught:
             compile_question(body, samples.parameters, model)
         problem = caught.value.problems[0]
-        assert (problem.field, problem.expected) == ("estimand.x0", "no fields other than kind, name, release")
+        assert (problem.field, problem.expected) == ("estimand.x0", "no fields other than kind, name, part, release")

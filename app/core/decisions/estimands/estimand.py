@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.core.decisions.empirical import Empirical
 from app.core.decisions.mixture import Mixture
-from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.sample_set import OtherName, SampleSet
 from app.core.decisions.strict_fields import Described, check_fields, find_kind
 from app.core.parameters import Parameter
 from app.core.specs import Expects, Maybe, ReadInItsPlace, Spec
@@ -27,6 +27,7 @@ WORK_MAX = 1_000_000_000
 """Operations times samples over all parts of an estimand: about a second."""
 
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), Expects("the id of a release")]
+PartName = Annotated[str, Field(max_length=200), Expects("the name of a part")]
 
 
 class NumberSpec(Spec):
@@ -37,6 +38,16 @@ class NumberSpec(Spec):
         description="Inside a comparison or an expression: of this other release of the same dataset. Samples of both are paired "
         "in order, as if what they tell were independent.",
     )
+    part: Maybe[PartName] = Field(
+        default=None,
+        description="Beside `release`, if that one is of several models: which of them, as if it were of that one alone; null: "
+        "parameters are called `cured.theta`.",
+    )
+
+
+def named_by(value: Mapping[str, Any]) -> OtherName:
+    """By an estimand with `release`, whatever that is; of the kind `part` the name inside is the estimand's own."""
+    return value["release"], None if value.get("kind") == "part" else value.get("part")
 
 
 Inner = Annotated["EstimandSpec", ReadInItsPlace()]
@@ -44,6 +55,7 @@ Inner = Annotated["EstimandSpec", ReadInItsPlace()]
 
 
 _NO_OTHER = "nothing here: another release of the dataset can be named on what a comparison or an expression is made of"
+_NO_PART = "nothing without `release`: an estimand of the kind `part` is of one of this release's models"
 
 
 class Estimand(Protocol):
@@ -215,8 +227,8 @@ class Context:
     depth: int = 0
     read_before: Iterator[int] = field_of(default_factory=count, repr=False, compare=False)
     """Counts the estimands of the whole question: inner contexts share it."""
-    beside: Mapping[str, OtherRelease] = field_of(default_factory=dict, repr=False, compare=False)
-    """Other releases that the question may name, by id."""
+    beside: Mapping[OtherName, OtherRelease] = field_of(default_factory=dict, repr=False, compare=False)
+    """Other releases, or parts of them, that the question may name."""
 
     def read(self, value: object) -> AnyEstimand:
         """The estimand at `where`."""
@@ -228,16 +240,20 @@ class Context:
         spec = check_fields(kind.spec, value, self.where)
         if getattr(spec, "release", None) is not None:
             raise InvalidQuery(f"{self.where}.release", _NO_OTHER)
+        if isinstance(spec, NumberSpec) and spec.part is not None:
+            raise InvalidQuery(f"{self.where}.part", _NO_PART)
         return kind.parse(spec, self)
 
     def inner(self, name: str, value: object) -> Estimand:
         """A number inside this estimand, or inside the utility."""
         inside = self._moved(f"{self.where}.{name}", self.depth + 1)
         if isinstance(value, dict) and "release" in value:
-            other = self.beside.get(value["release"]) if isinstance(value["release"], str) else None
+            named = named_by(value)
+            other = self.beside.get(named) if all(isinstance(each, str | None) for each in named) else None
             if other is None:
                 raise InvalidQuery(f"{inside.where}.release", _NO_OTHER)
-            return other.read({name: each for name, each in value.items() if name != "release"}, inside)
+            gone = ("release",) if named[1] is None else ("release", "part")
+            return other.read({field: each for field, each in value.items() if field not in gone}, inside)
         return require_number(inside.read(value), inside.where)
 
     def at(self, where: str) -> "Context":

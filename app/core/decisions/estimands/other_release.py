@@ -1,5 +1,6 @@
 """`{"kind": "parameter", "name": "theta", "release": "rel_…"}` inside a comparison or an expression: a number of another release.
 
+If that is of several models, `"part": "cured"` beside it says which is meant; without it parameters are called `cured.theta`.
 Samples of the two are paired in order, as many as the shorter prefix has. Given the rows each was drawn by its own chance, so
 that any pairs will do; that the parameters are independent given both is an assumption, and answers say so.
 """
@@ -16,21 +17,30 @@ from app.core.decisions.estimands.estimand import (
     Context,
     Estimand,
     NumberElsewhere,
+    named_by,
     require_number,
 )
-from app.core.decisions.sample_set import SampleSet
+from app.core.decisions.sample_set import OtherName, SampleSet
 from app.core.parameters import Parameter
 from app.errors import InvalidQuery
 
 RELEASES_MAX = 3
-"""Others that one question may name: each is opened for it."""
+"""Others, or parts of them, that one question may name: each is opened for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Where another release is named first, and every estimand that is asked of it: parts may be named in them."""
+
+    where: str
+    asked: list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class InRelease(NumberElsewhere):
     """A number of the other release, sample by sample."""
 
-    release: str
+    release: OtherName
 
     def distribution(self, samples: SampleSet) -> Empirical:
         return self.inner.distribution(samples.beside[self.release])
@@ -40,7 +50,7 @@ class InRelease(NumberElsewhere):
 class Beside:
     """What is public of a release that may be named. Inside it no third one can be."""
 
-    release: str
+    release: OtherName
     parameters: Sequence[Parameter]
     model: object
     askable: Askable
@@ -50,22 +60,25 @@ class Beside:
         return InRelease(require_number(own.read(value), context.where), self.release)
 
 
-def releases_named(question: object) -> dict[str, str]:
-    """id → where it was named first, in a question that nobody has checked yet; limits are those that reading it will have.
+def releases_named(question: object) -> dict[OtherName, Named]:
+    """What a question names that nobody has checked yet; limits are those that reading it will have.
 
     Raises InvalidQuery for what is no id, or too many.
     """
-    found: dict[str, str] = {}
+    found: dict[OtherName, Named] = {}
     for place, (where, value) in enumerate(_estimands(question)):
         if place >= ESTIMANDS_MAX:
             break
         if "release" in value:
-            name, field = value["release"], f"{where}.release"
+            name, part = named_by(value)
             if not isinstance(name, str) or not 1 <= len(name) <= _LENGTH_MAX or not _sane(name):
-                raise InvalidQuery(field, "the id of a release")
-            found.setdefault(name, field)
+                raise InvalidQuery(f"{where}.release", "the id of a release")
+            if part is not None and not isinstance(part, str):
+                raise InvalidQuery(f"{where}.part", "the name of a part")
+            found.setdefault((name, part), Named(where, [])).asked.append(value)
             if len(found) > RELEASES_MAX:
-                raise InvalidQuery(field, f"at most {RELEASES_MAX} other releases in one question")
+                expected = f"at most {RELEASES_MAX} other releases, or parts of them, in one question"
+                raise InvalidQuery(f"{where}.release", expected)
     return found
 
 

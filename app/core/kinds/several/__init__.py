@@ -7,6 +7,7 @@ from app.core.decisions.estimands import Askable
 from app.core.kinds.kind import CardWords, Kind
 from app.core.kinds.plan_figures import Planner
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
+from app.core.kinds.several.checks import SeveralChecks
 from app.core.kinds.several.estimand import in_part_estimand
 from app.core.kinds.several.mechanism import SeveralMechanisms, part_measured, part_values, stored_values
 from app.core.kinds.several.model import (
@@ -71,6 +72,7 @@ __all__ = [
     "NAME_PATTERN",
     "PARTS",
     "PARTS_MAX",
+    "SeveralChecks",
     "SeveralMechanisms",
     "SeveralModels",
     "check_names",

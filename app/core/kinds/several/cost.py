@@ -18,7 +18,7 @@ def composed(parts: Sequence[ReleaseCost]) -> ReleaseCost:
     """All samples of all parts, in `once`: the dataset pays for everything, and readers by part."""
     whole = Cost(
         _total(parts, lambda cost: cost.pure),
-        tuple(_total(parts, lambda cost, place=place: cost.curve[place]) for place in range(len(ORDERS))),  # type: ignore[misc]
+        tuple(_total(parts, _at(place)) for place in range(len(ORDERS))),
         _total(parts, lambda cost: cost.slack_delta),
         all(part.gaussian for part in parts),
     )
@@ -32,6 +32,10 @@ def composed(parts: Sequence[ReleaseCost]) -> ReleaseCost:
         once=whole,
         parts=tuple(parts),
     )
+
+
+def _at(place: int) -> Callable[[Cost], float]:
+    return lambda cost: cost.curve[place]
 
 
 def _total(parts: Iterable[ReleaseCost], of: Callable[[Cost], float]) -> float:

@@ -10,12 +10,12 @@ from typing import Literal, cast
 from pydantic import Field
 
 from app.core.decisions.estimands import AnyEstimand, Askable, Context, EstimandKind
-from app.core.decisions.estimands.estimand import Inner
+from app.core.decisions.estimands.estimand import Inner, ReleaseName
 from app.core.kinds.placed_estimand import Place, placed
 from app.core.kinds.protocols import ReleaseModel
 from app.core.kinds.several.model import SeveralModels
 from app.core.parameters import listed, out_of_part
-from app.core.specs import Spec
+from app.core.specs import Maybe, Spec
 from app.errors import InvalidQuery
 
 
@@ -25,6 +25,9 @@ class PartSpec(Spec):
     kind: Literal["part"] = Field(description="The name of the estimand.")
     part: str = Field(description="The part's name.", examples=["cured"])
     estimand: Inner = Field(description="As of a release of that model alone.")
+    release: Maybe[ReleaseName] = Field(
+        default=None, description="Inside a comparison or an expression: of this other release of the same dataset."
+    )
 
 
 def in_part_estimand(askable_of: Callable[[ReleaseModel], Askable]) -> EstimandKind[PartSpec]:

@@ -121,8 +121,8 @@ class Release(AskedRelease[Answer]):
         return self._client.send(readers.read_card_of(self.id))
 
     def fit_check(self) -> FitCheck:
-        """Whether rows look like the model's, if a check was paid for with the release. Raises Conflict if none was."""
-        return self._client.send(readers.fit_check(self.id))
+        """Whether rows look like the model's, if a check was paid for with it, or with the part. Raises Conflict if none was."""
+        return self._client.send(readers.fit_check(self.id, self.part_name))
 
     def summary(self, parameters: Sequence[str] | None = None, *, level: float = 0.9) -> Summary:
         found: list[SummaryPage] = []

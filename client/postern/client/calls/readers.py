@@ -59,8 +59,8 @@ def read_card_of(release: str) -> Call[Card]:
     return Call("GET", path("releases", release, "card"), read_card)
 
 
-def fit_check(release: str) -> Call[FitCheck]:
-    return Call("GET", path("releases", release, "check"), _fit_check)
+def fit_check(release: str, part: str | None = None) -> Call[FitCheck]:
+    return Call("GET", path("releases", release, "check"), _fit_check, query(part=part))
 
 
 def buy_access(release: str, samples: int, idempotency_key: str | None, part: str | None = None) -> Call[Access]:
@@ -138,6 +138,11 @@ def summary_page(
 ) -> Call[SummaryPage]:
     asked = query(level=level, parameter=parameters, limit=1_000, cursor=cursor, view=view, part=part)
     return Call("GET", path("releases", release, "summary"), _summary, asked)
+
+
+def long_summary(release: str, level: float, view: View | None = None, part: str | None = None) -> Call[None]:
+    asked = query(level=level, view=view, part=part, layout="long", format="csv")
+    return Call("GET", path("releases", release, "summary"), nothing, asked, accept=MEDIA_TYPES["csv"])
 
 
 def samples(

@@ -57,9 +57,10 @@ def in_part(part: str, estimand: Estimand) -> Estimand:
     return Estimand("part", {"part": part, "estimand": estimand})
 
 
-def in_release(release: str, estimand: Estimand) -> Estimand:
-    """Inside a comparison or an expression: of another release of the dataset, by id; samples are paired as if independent."""
-    return Estimand(estimand.kind, {**estimand.fields, "release": release})
+def in_release(release: str, estimand: Estimand, part: str | None = None) -> Estimand:
+    """Inside a comparison or an expression: of another release of the dataset, by id; samples are paired as if independent.
+    `part` is one of several models, as if that release were of it alone."""
+    return Estimand(estimand.kind, {**estimand.fields, "release": release, **present(part=part)})
 
 
 def probability(event: Levels, given: Levels | None = None) -> Estimand:
