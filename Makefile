@@ -153,6 +153,6 @@ $(VENV)/.installed-generators: $(VENV)/.bootstrapped tests/client/generated/requ
 	@touch $@
 
 $(VENV)/.installed-node: $(VENV)/.home tests/client/generated/package-lock.json
-	@if command -v npm > /dev/null; then npm ci --silent --no-audit --no-fund --prefix tests/client/generated; \
+	@if command -v npm > /dev/null; then npm ci --loglevel error --no-audit --no-fund --prefix tests/client/generated > /dev/null; \
 	else echo "node is not installed: the test of a TypeScript client will be skipped" >&2; fi
 	@touch $@

@@ -1,9 +1,15 @@
 """Whoever is new finds the room for their change: no crowded folder, no file without an idea, no kind known elsewhere."""
 
 import ast
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
+import grimp
 import pytest
+
+from app.core.kinds import KINDS as REGISTERED
+from app.core.kinds.kind import Kind
 
 ROOT = Path(__file__).parents[1]
 APP = ROOT / "app"
@@ -30,6 +36,12 @@ KINDS = sorted(
 )
 
 
+def registered(folder: str) -> Kind:
+    """The one `Kind` in which a folder ends."""
+    (kind,) = [value for value in vars(import_module(f"app.core.kinds.{folder}")).values() if isinstance(value, Kind)]
+    return kind
+
+
 def modules() -> list[Path]:
     return sorted(APP.rglob("*.py"))
 
@@ -38,6 +50,7 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def imported(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -84,13 +97,31 @@ def test_the_registry_knows_what_a_kind_registers_and_nothing_inside_its_folder(
     assert [module for module in known if any(module == room or module.startswith(f"{room}.") for room in rooms)] == []
 
 
-def test_every_kind_has_the_same_rooms() -> None:
+@pytest.mark.parametrize("folder", KINDS)
+def test_every_kind_has_the_same_rooms(folder: str) -> None:
     """A kind with one mechanism has nothing to compare, one without questions of its own no estimands."""
-    needed, allowed = {"__init__", "card", "mechanisms", "plan"}, {"accuracy", "comparison", "estimands", "statistic"}
-    rooms = {}
-    for kind in KINDS:
-        folder = APP / "core" / "kinds" / kind
-        rooms[kind] = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
-        assert needed <= rooms[kind], kind
-    for kind in ("networks", "one_parameter", "regression"):
-        assert allowed <= rooms[kind], kind
+    kind = registered(folder)
+    needed = {"__init__", "accuracy", "card", "mechanisms", "plan", "statistic"}
+    if len(kind.mechanisms) > 1:
+        needed.add("comparison")
+    if kind.estimands:
+        needed.add("estimands")
+    rooms = {path.stem for path in (APP / "core" / "kinds" / folder).iterdir()}
+    assert needed <= rooms
+
+
+def test_every_folder_of_a_kind_is_registered_once() -> None:
+    assert sorted(kind.name for kind in REGISTERED) == sorted(registered(folder).name for folder in KINDS)
+
+
+def test_no_kind_knows_another() -> None:
+    """Not even through something they share: that may not know any kind, and the registry is not for kinds to read."""
+    graph = grimp.build_graph("app", cache_dir=None)
+    packages = [f"app.core.kinds.{folder}" for folder in KINDS]
+    chains = [
+        graph.find_shortest_chain(one, other, as_packages=True)
+        for one in packages
+        for other in packages
+        if one != other
+    ]
+    assert [chain for chain in chains if chain is not None] == []
