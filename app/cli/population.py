@@ -57,6 +57,21 @@ def listing() -> None:
     print_json({"items": items})
 
 
+@app.command("change")
+def change(
+    population: Annotated[str, typer.Argument(help="The population's id.")],
+    name: Annotated[str | None, typer.Option(help="Another name, shown from now on.")] = None,
+    description: Annotated[str | None, typer.Option(help="Who these people are.")] = None,
+) -> None:
+    """Rename or describe a population and print it; what is left out stays, and so does its budget."""
+    from postern.client.call import given
+    from postern.client.calls import stewards
+
+    with remote_client() as client:
+        changes = given(name=name, description=description)
+        print_json(client.send(as_sent(stewards.change_population(population, changes))))
+
+
 @app.command("delete")
 def delete(population: Annotated[str, typer.Argument(help="The population's id.")]) -> None:
     """Delete a population that no dataset is in; its name is then free again."""

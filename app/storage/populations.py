@@ -1,9 +1,10 @@
 """Populations: the same people in several datasets, and the account that covers them all."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import Insert, Update, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,11 +26,21 @@ class Population:
 async def insert_population(connection: AsyncConnection, population: Population) -> None:
     """`NameTaken` if the owner has one of that name; the transaction is then over."""
     values = {name: getattr(population, name) for name in Population.__dataclass_fields__}
+    await _named(connection, insert(populations).values(values), population.name)
+
+
+async def change_population(connection: AsyncConnection, population_id: str, values: Mapping[str, Any]) -> None:
+    """`NameTaken` if the owner has another of that name; the transaction is then over."""
+    statement = update(populations).where(populations.c.id == population_id).values(values)
+    await _named(connection, statement, values.get("name", ""))
+
+
+async def _named(connection: AsyncConnection, statement: Insert | Update, name: str) -> None:
     try:
-        await connection.execute(insert(populations).values(values))
+        await connection.execute(statement)
     except IntegrityError as error:
         if "populations_owner_name" in str(error.orig) or "populations.owner, populations.name" in str(error.orig):
-            raise NameTaken(f"you already have a population named {population.name!r}") from None
+            raise NameTaken(f"you already have a population named {name!r}") from None
         raise
 
 

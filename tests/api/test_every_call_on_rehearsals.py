@@ -34,6 +34,7 @@ def bodies(name: str, dataset: str) -> dict[str, Any]:
         "create_dataset": declared,
         "create_population": {"name": name, "budget": CAP},
         "change_dataset": {"name": name, "description": "d"},
+        "change_population": {"name": name, "description": "d"},
         "set_cap": CAP,
         "rehearse_dataset": {"name": f"{name} rehearsed", "n": 20},
         "request_release": release_spec(2),

@@ -25,6 +25,7 @@ PERMITTED = {
     ("POST", "/populations"): {"steward"},
     ("GET", "/populations"): {"steward"},
     ("GET", "/populations/pop_x"): {"steward"},
+    ("PATCH", "/populations/pop_x"): {"steward"},
     ("DELETE", "/populations/pop_x"): {"steward"},
     ("GET", "/populations/pop_x/ledger"): {"steward", "eve"},
     ("GET", "/analysts"): {"steward"},

@@ -102,6 +102,14 @@ def test_datasets_of_the_same_people_share_a_budget_and_anyone_who_sees_one_may_
     assert (found.datasets, found.budget.spent_epsilon) == ([dataset.id], 0.0)
     assert people.id in [each.id for each in steward.populations(page_size=1)]
     assert [line.kind for line in steward.population_ledger(people)] == ["open"]
+    renamed = steward.change_population(people, {"name": f"{name} too", "description": None})
+    assert (renamed.id, renamed.name, renamed.description, renamed.budget) == (
+        people.id,
+        f"{name} too",
+        None,
+        people.budget,
+    )
+    assert steward.dataset(dataset.id).population == {"id": people.id, "name": renamed.name}
     with pytest.raises(Conflict):
         steward.delete_population(people)
     steward.change_dataset(dataset, {"population": None})

@@ -9,6 +9,7 @@ import pytest
 from app.errors import BudgetExhausted, Conflict, InvalidInput, LedgerUntrusted, NameTaken, NotFound
 from app.services.datasets import (
     change_dataset,
+    change_population,
     create_dataset,
     create_population,
     delete_dataset,
@@ -126,6 +127,37 @@ async def _charged_dataset(world: World) -> str:
     dataset = await world.dataset("charged")
     await world.request(dataset)
     return dataset
+
+
+@POSTGRES_DEEP
+async def test_a_population_is_renamed_wherever_it_shows_and_its_account_never_changes(world: World) -> None:
+    shared, other = await world.population(), await world.population("others")
+    dataset = await world.dataset("a", population=shared)
+    released = await world.published(dataset)
+    before, card = (
+        await spent(world, shared),
+        await read_card(world.runtime, principal=world.steward, release_id=released),
+    )
+
+    async def renamed(population: str, **spec: Any) -> Any:
+        return await change_population(world.runtime, steward=world.steward, population_id=population, spec=spec)
+
+    assert (await renamed(shared, name="patients", description="since 2020")).name == "patients"
+    assert (await renamed(shared, description=None)).name == "patients"
+    with pytest.raises(NameTaken):
+        await renamed(other, name="patients")
+    for name in ("", "two\nlines", "x" * 201):
+        with pytest.raises(InvalidInput):
+            await renamed(shared, name=name)
+    stranger = World(world.runtime, await world.person("steward", "mallory"))
+    with pytest.raises(NotFound):
+        await change_population(world.runtime, steward=stranger.steward, population_id=shared, spec={"name": "mine"})
+    after = await read_card(world.runtime, principal=world.steward, release_id=released)
+    (line,) = [line for line in after["lines"] if line["name"] == "population"]
+    assert line["value"]["name"] == "patients"
+    assert (after["digest"], await spent(world, shared)) == (card["digest"], before)
+    assert (await change(world, await world.dataset("b"), population="patients")).population["id"] == shared
+    assert await world.verified()
 
 
 @POSTGRES_DEEP

@@ -22,7 +22,14 @@ from app.core.noise.discrete_gaussian import seeded_noise
 from app.core.schema import parse_columns
 from app.core.statistics.groups import ExactGroups, GroupColumn
 from app.core.statistics.sums import ExactStatistic
-from tests.core.regression.belief_coverage import POINTS, linear_case, mean_case, normal_case, rank_of
+from tests.core.regression.belief_coverage import (
+    POINTS,
+    linear_case,
+    mean_case,
+    normal_case,
+    precision_case,
+    rank_of,
+)
 from tests.core.regression.belief_coverage import held as interval_held
 from tests.statistical.noisy_networks import held_by_many
 
@@ -120,6 +127,7 @@ REGRESSIONS = {
     "linear": lambda: linear_case("nn", "even", 0.2),
     "correlated": lambda: linear_case("nnbl", "correlated", 0.2),
     "noise unknown": lambda: linear_case("nn", "even", None),
+    "matrix": lambda: precision_case(2),
 }
 WARDS = PrivateGroups((GroupColumn("ward", ("a", "b")),))
 
@@ -155,6 +163,7 @@ def test_intervals_of_regressions_in_small_and_large_private_groups_hold():
         ("normal", 6, 1_000),
         ("linear", 1, 1),
         ("linear", 1, 1_000),
+        ("matrix", 1, 10),
     ]
     found = [held_by_regressions(name, 1.0, datasets, size, WARDS) for name, datasets, size in asked]
     assert np.concatenate(found).mean() >= 0.72

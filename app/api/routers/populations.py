@@ -1,4 +1,4 @@
-"""Populations: declare, list, read, delete; their ledgers."""
+"""Populations: declare, list, read, rename, delete; their ledgers."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -10,8 +10,14 @@ from app.api.json_body import read_spec
 from app.api.parameters import LIMIT_DEFAULT, Cursor, IdempotencyKey, Limit, PopulationId, runtime_of
 from app.api.responses import model_response, page_headers
 from app.api.schemas.ledger import LedgerPage
-from app.api.schemas.populations import Population, PopulationBody, PopulationPage
-from app.services.datasets import create_population, delete_population, list_populations, read_population
+from app.api.schemas.populations import Population, PopulationBody, PopulationChange, PopulationPage
+from app.services.datasets import (
+    change_population,
+    create_population,
+    delete_population,
+    list_populations,
+    read_population,
+)
 from app.services.ledger import read_population_ledger
 
 router = APIRouter(prefix="/v1", tags=["populations"])
@@ -67,6 +73,26 @@ async def get_populations(
 async def get_population(request: Request, steward: StewardKey, population_id: PopulationId) -> Response:
     """Its budget, what its datasets have spent of it together, and what is left."""
     view = await read_population(runtime_of(request), steward=steward, population_id=population_id)
+    return model_response(Population.of(view))
+
+
+@router.patch(
+    "/populations/{population_id}",
+    response_model=Population,
+    **operation(
+        "change_population",
+        "Rename or describe a population",
+        ROLE,
+        THING,
+        JSON,
+        ("name_taken",),
+        body=PopulationChange,
+    ),
+)
+async def patch_population(request: Request, steward: StewardKey, population_id: PopulationId) -> Response:
+    """Cards and datasets show the new name from then on. Its budget never changes, and its datasets come and go by themselves."""
+    spec = await read_spec(request, PopulationChange)
+    view = await change_population(runtime_of(request), steward=steward, population_id=population_id, spec=spec)
     return model_response(Population.of(view))
 
 

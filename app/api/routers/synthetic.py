@@ -12,7 +12,7 @@ from app.api.negotiation import SYNTHETIC_MEDIA_TYPES, chosen_format
 from app.api.parameters import IfNoneMatch, ReleaseId, runtime_of
 from app.services.reading import describe_synthetic
 from app.services.reading.exports import SYNTHETIC_FORMATS
-from app.services.reading.synthetic_rows import ROWS_DEFAULT, ROWS_MAX, SEED_MAX, WARNING
+from app.services.reading.synthetic_rows import ROWS_DEFAULT, ROWS_MAX, SEED_MAX
 
 router = APIRouter(prefix="/v1", tags=["readings"])
 
@@ -95,4 +95,6 @@ async def get_synthetic(
         seed=seed,
         part=part,
     )
-    return await file_response(request, runtime, planned, {VIEW_HEADER: planned.release.view, WARNING_HEADER: WARNING})
+    return await file_response(
+        request, runtime, planned, {VIEW_HEADER: planned.release.view, WARNING_HEADER: planned.warning}
+    )

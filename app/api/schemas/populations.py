@@ -5,7 +5,7 @@ from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import BUDGET, Budget, OpenedBudgetBody
 from app.api.schemas.shapes import Answer, Description, Name, PageOf, Time
-from app.core.specs import Spec
+from app.core.specs import Maybe, Spec
 
 POPULATION: JsonDict = {
     "id": "pop_6m3wz7x5qk2hagnd",
@@ -34,6 +34,17 @@ class PopulationBody(Spec):
     budget: OpenedBudgetBody = Field(description="For all of its datasets together; it never changes.")
     description: Description | None = None
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
+
+
+class PopulationChange(Spec):
+    """What is left out stays as it is; the budget always does."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "inpatients", "description": "Everyone admitted since 2020."}]}
+    )
+
+    name: Maybe[Name] = Field(default=None)
+    description: Description | None = None
 
 
 class Population(Answer):

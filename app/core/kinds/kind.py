@@ -83,7 +83,7 @@ class Kind:
     measured: MeasuredKind | None = None
     """What those models are of; None where they are of this kind again."""
     rows: RowLaw | None = None
-    """How synthetic rows are made; None where the model says nothing of some of its columns."""
+    """How synthetic rows are made; None where no model of the kind can say how many rows a group has."""
     groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])
     """Of a model by groups: each with its public number of people, None where that is private."""
 

@@ -8,8 +8,8 @@ Numbers come from a hash of a public seed: the same rows on every worker, and of
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from app.core.kinds.belief import Whole
 from app.core.parameters import Group
+from app.core.schema import Column
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
@@ -25,6 +26,8 @@ Codes = NDArray[np.int64]
 _BYTES = 8
 _BITS = 52
 """A middle of 2⁵² cells is a double, and neither 0 nor 1."""
+_CELLS, _SDS = 4_096, 8.0
+NOT_KEPT = "what was measured of its groups was not kept, so nobody can say how many rows each has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Known:
     people: int
     unit_rows: int
     measured: Whole | None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    """As they were declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class Sketch:
     point: Codes
     start: Codes
     seed: bytes
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -59,7 +65,7 @@ class Sketch:
         return uniforms(self.seed, name, self.rows)
 
     def part(self, first: int, last: int) -> "Sketch":
-        return Sketch(self.values, self.point[first:last], self.start[first:last], self.seed)
+        return Sketch(self.values, self.point[first:last], self.start[first:last], self.seed, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,10 @@ class RowLaw:
     """How many rows every place has, about. Raises SyntheticUnavailable."""
     draw: Callable[[Any, Sketch], list[Array | Codes]]
     """Of every modelled column: codes of its declared levels (whole), or numbers (real) that its bounds have yet to hold."""
+    refused: Callable[[Any], str | None] = lambda model: None
+    """Why this model of the kind makes none; None: it makes some."""
+    note: Callable[[Any], str | None] = lambda model: None
+    """What a reader of the rows has to know beside what is always said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,7 @@ def make_rows(
         raise NumericalFailure("places of synthetic rows need a weight each")
     place = chosen(np.cumsum(shares), uniforms(seed, "place", rows))
     point = (uniforms(seed, "point", rows) * values.shape[1]).astype(np.int64)
-    found = law.draw(model, Sketch(values, point, place * width, seed))
+    found = law.draw(model, Sketch(values, point, place * width, seed, known.columns))
     return MadeRows(tuple(groups[::width]), place, law.names(model), tuple(found))
 
 
@@ -107,6 +117,17 @@ def chosen(below: Array, uniform: Array) -> Codes:
     found = np.searchsorted(below, uniform * below[-1], side="right")
     last = np.flatnonzero(np.diff(below, prepend=0.0) > 0)[-1]
     return np.asarray(np.minimum(found, last), np.int64)
+
+
+def believed_rows(noisy: float, sd: float, most: int) -> float:
+    """E[m | noisy] of a private group's number m of rows, even on [0, most] before and the noise normal: a sum over the
+    numbers near enough to matter."""
+    near = min(max(noisy, 0.0), float(most))
+    low, high = max(near - _SDS * sd, 0.0), min(near + _SDS * sd, float(most))
+    rows = low + (np.arange(_CELLS) + 0.5) / _CELLS * (high - low)
+    log_mass = -(((rows - noisy) / sd) ** 2) / 2
+    mass = np.exp(log_mass - log_mass.max())
+    return float(np.dot(rows, mass) / mass.sum())
 
 
 def uniforms(seed: bytes, name: str, count: int) -> Array:

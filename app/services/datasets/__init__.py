@@ -4,6 +4,7 @@ from app.services.datasets.change_dataset import change_dataset, delete_dataset
 from app.services.datasets.create_dataset import create_dataset
 from app.services.datasets.draft_schema import draft_from_file
 from app.services.datasets.populations import (
+    change_population,
     create_population,
     delete_population,
     list_populations,
@@ -16,6 +17,7 @@ from app.services.datasets.upload_data import check_data, upload_data
 
 __all__ = [
     "change_dataset",
+    "change_population",
     "check_data",
     "create_dataset",
     "create_population",

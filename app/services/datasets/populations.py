@@ -5,6 +5,7 @@ population's account too, and it stays. Rehearsals have no people, and are never
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -35,9 +36,7 @@ async def create_population(
     runtime: Runtime, *, steward: Steward, spec: Mapping[str, Any], once: Once[PopulationView] | None = None
 ) -> PopulationView:
     """One transaction stores it and opens its account. Raises InvalidInput, VacuousGuarantee, NameTaken."""
-    name, budget = spec["name"], spec["budget"]
-    if not isinstance(name, str) or not 1 <= len(name) <= NAME_LENGTH_MAX or not name.isprintable():
-        raise InvalidInput("name", f"1 to {NAME_LENGTH_MAX} printable characters")
+    name, budget = _checked_name(spec["name"]), spec["budget"]
     epsilon, delta = float(budget["epsilon"]), float(budget["delta"])
     refuse_vacuous("budget.epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     made = Population(new_id("pop"), steward.id, name, spec.get("description"), runtime.clock())
@@ -66,6 +65,21 @@ async def read_population(runtime: Runtime, *, steward: Steward, population_id: 
     async with runtime.database.read() as connection:
         found = await populations.get_population(connection, population_id)
         return await _view(connection, _owned(found, steward, population_id))
+
+
+async def change_population(
+    runtime: Runtime, *, steward: Steward, population_id: str, spec: Mapping[str, Any]
+) -> PopulationView:
+    """Another name or description; what is absent from `spec` stays. Raises NotFound, InvalidInput, NameTaken."""
+    values = {name: spec[name] for name in ("name", "description") if name in spec}
+    if "name" in values:
+        _checked_name(values["name"])
+    async with runtime.database.write() as connection:
+        found = await populations.get_population(connection, population_id, lock=True)
+        changed = replace(_owned(found, steward, population_id), **values)
+        if values:
+            await populations.change_population(connection, population_id, values)
+        return await _view(connection, changed)
 
 
 async def delete_population(runtime: Runtime, *, steward: Steward, population_id: str) -> None:
@@ -101,6 +115,12 @@ async def named(connection: AsyncConnection, dataset: Dataset) -> dict[str, str]
     return {"id": dataset.population} | {
         "name": (await populations.population_names(connection, [dataset.population]))[dataset.population]
     }
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or not 1 <= len(name) <= NAME_LENGTH_MAX or not name.isprintable():
+        raise InvalidInput("name", f"1 to {NAME_LENGTH_MAX} printable characters")
+    return name
 
 
 def _owned(population: Population | None, steward: Steward, population_id: str) -> Population:

@@ -43,10 +43,7 @@ LEVEL_LENGTH = 16
 """Of texts that take no more room than a number."""
 SEED_MAX = 2**63 - 1
 WARNING = "synthetic rows: made up, nobody's, and no more accurate than the release they were drawn from"
-_NO_LAW = (
-    "its model says nothing of the columns that others depend on, or nothing of how many rows a private condition leaves of "
-    "every stratum: there are no whole rows to draw"
-)
+_NO_LAW = "nothing says how many rows a private condition leaves of every stratum: there are no whole rows to draw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +59,12 @@ class SyntheticFile:
     law: RowLaw = field(repr=False)
     points: Array = field(repr=False)
     known: Known = field(repr=False)
-    columns: Mapping[str, Column] = field(repr=False)
 
     @property
     def values(self) -> int:
         """A long level takes the room of several."""
         names = [name for name, _ in self.release.parameters[0].group]
-        shown = [self.columns[name] for name in (*names, *self.law.names(self.release.model))]
+        shown = [self.known.columns[name] for name in (*names, *self.law.names(self.release.model))]
         return self.rows * sum(1 + max(map(len, column.levels), default=0) // LEVEL_LENGTH for column in shown)
 
     @property
@@ -85,7 +81,12 @@ class SyntheticFile:
         public = self.release
         part = {} if self.part is None else {"part": self.part}
         shown = {"release": public.id, **part, "view": public.view, "samples": public.evidence, "points": public.points}
-        return shown | {"rows": self.rows, "seed": self.seed, "warning": WARNING}
+        return shown | {"rows": self.rows, "seed": self.seed, "warning": self.warning}
+
+    @property
+    def warning(self) -> str:
+        note = self.law.note(self.release.model)
+        return WARNING if note is None else f"{WARNING}; {note}"
 
     def write(self, file: BinaryIO) -> None:
         public = self.release
@@ -93,7 +94,7 @@ class SyntheticFile:
         names = "postern synthetic", public.id, str(self.seed), *(() if self.part is None else (self.part,))
         seed = hashlib.sha256("\0".join(names).encode()).digest()
         made = make_rows(self.law, public.model, groups, self.points, self.known, self.rows, seed)
-        self.format.write(decoded(made, self.columns), self.told, file)
+        self.format.write(decoded(made, self.known.columns), self.told, file)
 
 
 async def describe_synthetic(
@@ -112,11 +113,11 @@ async def describe_synthetic(
     chosen = SYNTHETIC_FORMATS[name]
     chosen.require()
     release = await _believed(runtime, release_id, reach)
-    known, columns = await _known(runtime, release.public, part)
+    known = await _known(runtime, release.public, part)
     receipt = await receipt_for(runtime, reader, release.public, Draws(release.samples))
     described = f"postern/{__version__} synthetic {chosen.made_with()} {rows} {seed}"
     etag = hmac.digest(receipt.mark, described.encode(), "sha256").hex()[:TAG_LENGTH]
-    return SyntheticFile(release.public, reader, chosen, etag, rows, seed, law, release.samples.columns, known, columns)
+    return SyntheticFile(release.public, reader, chosen, etag, rows, seed, law, release.samples.columns, known)
 
 
 def rows_most(model: ReleaseModel) -> int:
@@ -126,8 +127,9 @@ def rows_most(model: ReleaseModel) -> int:
 
 def _law(model: ReleaseModel) -> RowLaw:
     found = kind_of(model).rows
-    if found is None:
-        raise SyntheticUnavailable(_NO_LAW)
+    refused = _NO_LAW if found is None else found.refused(model)
+    if found is None or refused is not None:
+        raise SyntheticUnavailable(refused or _NO_LAW)
     return found
 
 
@@ -139,7 +141,7 @@ async def _believed(runtime: Runtime, release_id: str, reach: Reach) -> Publishe
         return await open_view(runtime, release_id, reach, SAMPLES)
 
 
-async def _known(runtime: Runtime, public: PublicRelease, part: str | None) -> tuple[Known, dict[str, Column]]:
+async def _known(runtime: Runtime, public: PublicRelease, part: str | None) -> Known:
     """What was measured is cut to the part: of the others nothing goes into its rows."""
     async with runtime.database.read() as connection:
         whole = await releases.get_release(connection, public.id)
@@ -148,7 +150,7 @@ async def _known(runtime: Runtime, public: PublicRelease, part: str | None) -> t
         raise IntegrityFailure("a right to a release that is not there")
     release, measured = part_release(whole, part), await read_part_measured(runtime, whole, part)
     mechanism = stored_mechanism(release, public.model)
-    return Known(mechanism, release.n, release.unit_rows, measured), dataset_columns(dataset)
+    return Known(mechanism, release.n, release.unit_rows, measured, dataset_columns(dataset))
 
 
 def decoded(made: MadeRows, columns: Mapping[str, Column]) -> Table:

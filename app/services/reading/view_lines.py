@@ -55,9 +55,13 @@ def views_line(views: Sequence[View], approximate: str | None) -> dict[str, Any]
 
 
 def synthetic_line(model: ReleaseModel) -> list[dict[str, Any]]:
-    """None for a kind that makes no rows."""
+    """None for a model that makes no rows."""
     law = kind_of(model).rows
-    return [] if law is None else [_line("synthetic", None, "rows follow the model", _SYNTHETIC)]
+    if law is None or law.refused(model) is not None:
+        return []
+    note = law.note(model)
+    more = "" if note is None else f" {note[0].upper()}{note[1:]}."
+    return [_line("synthetic", None, "rows follow the model", _SYNTHETIC + more)]
 
 
 def _line(name: str, value: Any, assumption: str, text: str, basis: str = "exact") -> dict[str, Any]:

@@ -41,6 +41,8 @@ KNOWN = LINE | {"noise_sd": 0.5}
 MEAN: dict[str, Any] = {"family": "mvn_mean", "columns": ["paid", "union"], "covariance": [[0.1, 0.0], [0.0, 0.1]]}
 NORMAL: dict[str, Any] = {"family": "normal", "column": "years"}
 MATRIX: dict[str, Any] = {"family": "normal_precision_matrix", "columns": ["years", "wage"]}
+PAIR: dict[str, Any] = {"family": "normal_precision_matrix", "columns": ["years", "union"]}
+"""Records of length √2 in four directions, two of them across: the farthest that two of them are apart."""
 BY, WHERE = {"by": ["ward"]}, {"by": [], "where": "old"}
 NOISE = {"kind": "perturbed_statistics", "samples": 3, "epsilon": 1.0, "delta": 1e-6}
 CELLS = {"paid": (0, 1), "union": (0, 1), "years": (0, 1, 2)}
@@ -85,6 +87,8 @@ def numbers_of_everyone(model: MeasuredRegressions, unit_rows: int) -> np.ndarra
         (MEAN, WHERE, 1),
         (NORMAL, BY, 1),
         (NORMAL, WHERE, 1),
+        (PAIR, BY, 1),
+        (PAIR, WHERE, 1),
         deep(KNOWN, BY, 3),
         deep(KNOWN, WHERE, 3),
     ],
@@ -141,7 +145,7 @@ def test_what_a_source_returns_is_held_to_what_is_charged_for():
 
 
 def test_stored_models_read_back_and_questions_about_one_group_are_those_of_the_model():
-    for described in (KNOWN, LINE, MEAN, NORMAL):
+    for described in (KNOWN, LINE, MEAN, NORMAL, MATRIX):
         for groups in (BY, WHERE, {"by": ["ward", "arm"], "strata": [3, 4]}, {"by": ["ward"], "where": "old"}):
             model = parse_model(described | {"groups": groups}, COLUMNS)
             assert parse_model(model.as_json(), COLUMNS) == model
@@ -155,8 +159,7 @@ def test_stored_models_read_back_and_questions_about_one_group_are_those_of_the_
 
 def test_what_cannot_be_by_private_groups_says_why():
     for described, groups, why in (
-        (MATRIX, BY, "not declared public"),
-        (MATRIX, WHERE, "conditions on public columns"),
+        (MATRIX, {"by": [], "where": "told"}, "not of itself"),
         (NORMAL, {"by": ["told"]}, "not of itself"),
         (NORMAL, {"by": [], "where": "told"}, "not of itself"),
         (KNOWN, {"by": ["union"]}, "not of itself"),
@@ -165,7 +168,7 @@ def test_what_cannot_be_by_private_groups_says_why():
             parse_model(described | {"groups": groups}, COLUMNS)
     with pytest.raises(InvalidMechanism, match="perturbed_statistics"):
         parse_mechanism({"kind": "baps", "samples": 2}, private(KNOWN, BY))
-    for described, unit_rows in ((MEAN, 2), (NORMAL, 2), (LINE, 2)):
+    for described, unit_rows in ((MEAN, 2), (NORMAL, 2), (LINE, 2), (MATRIX, 2)):
         model = private(described, BY)
         with pytest.raises(InvalidMechanism):
             parse_mechanism(NOISE, model).cost(model, 6, unit_rows)
@@ -185,7 +188,8 @@ def test_products_that_do_not_tell_how_many_rows_there_are_have_no_calibrated_vi
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("described", "sign"),
-    [(MEAN, -1), (MEAN, 1), (NORMAL, -1), deep(NORMAL, 1), deep(KNOWN, -1), deep(KNOWN, 1), (LINE, -1), deep(LINE, 1)],
+    [(MEAN, -1), (MEAN, 1), (NORMAL, -1), deep(NORMAL, 1), deep(KNOWN, -1), deep(KNOWN, 1), (LINE, -1), deep(LINE, 1)]
+    + [(MATRIX, -1), deep(MATRIX, 1)],
 )
 def test_noise_beyond_what_is_possible_is_answered_inside_public_ranges(described: dict[str, Any], sign: int):
     model = private(described, WHERE)

@@ -20,7 +20,7 @@ def stratified_rows(inner: RowLaw) -> RowLaw:
             if people == 0:
                 found += [0.0] * (len(model.inner.parameters) // inner.width(model.inner))
                 continue
-            own = inner.weights(model.inner, Known(mechanism.inner, people, known.unit_rows, measured))
+            own = inner.weights(model.inner, Known(mechanism.inner, people, known.unit_rows, measured, known.columns))
             found += _shared(own, people) if _holds_everybody(model) else own
         return tuple(found)
 
@@ -30,6 +30,8 @@ def stratified_rows(inner: RowLaw) -> RowLaw:
         width=lambda model: inner.width(model.inner),
         weights=weights,
         draw=lambda model, sketch: inner.draw(model.inner, sketch),
+        refused=lambda model: inner.refused(model.inner),
+        note=lambda model: inner.note(model.inner),
     )
 
 

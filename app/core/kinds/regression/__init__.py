@@ -11,10 +11,12 @@ from app.core.kinds.regression.estimands import REGRESSION_ESTIMANDS
 from app.core.kinds.regression.mean_model import MvnMeanModel, build_mvn_mean
 from app.core.kinds.regression.mechanisms import REGRESSION_MECHANISMS, RegressionModel
 from app.core.kinds.regression.model import LinearRegressionModel, build_linear_regression
+from app.core.kinds.regression.nobody import NobodysRegression
 from app.core.kinds.regression.normal_model import NormalModel, build_normal
 from app.core.kinds.regression.precision_model import NormalPrecisionMatrixModel, build_normal_precision_matrix
 from app.core.kinds.regression.private.kind import private_regression_kind
 from app.core.kinds.regression.private.model import MeasuredRegressions, measured_regressions
+from app.core.kinds.regression.synthetic import REGRESSION_ROWS
 
 REGRESSION_FAMILIES: dict[str, Family[RegressionModel]] = {
     "linear_regression": Family(LinearRegressionModel, build_linear_regression),
@@ -30,9 +32,11 @@ REGRESSION = Kind(
     planner=plan.PLANNER,
     estimands=REGRESSION_ESTIMANDS,
     card=CARD,
+    nobody=NobodysRegression(),
     private=measured_regressions,
     measured=MeasuredKind(
         lambda model: isinstance(model, MeasuredRegressions),
         lambda askable: private_regression_kind(REGRESSION_FAMILIES, askable),
     ),
+    rows=REGRESSION_ROWS,
 )

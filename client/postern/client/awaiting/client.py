@@ -227,6 +227,10 @@ class AsyncClient:
     def populations(self, *, page_size: int | None = None) -> AsyncIterator[Population]:
         return self._all(lambda cursor: pages.populations(cursor, page_size))
 
+    async def change_population(self, population: str | Population, changes: Mapping[str, Any]) -> Population:
+        """`name`, `description`. What is left out stays, and so does the budget."""
+        return await self.send(stewards.change_population(population, changes))
+
     async def delete_population(self, population: str | Population) -> None:
         """Only while no dataset is in it; its name is then free again."""
         await self.send(stewards.delete_population(population))

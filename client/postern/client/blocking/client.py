@@ -222,6 +222,10 @@ class Client:
     def populations(self, *, page_size: int | None = None) -> Iterator[Population]:
         return self._all(lambda cursor: pages.populations(cursor, page_size))
 
+    def change_population(self, population: str | Population, changes: Mapping[str, Any]) -> Population:
+        """`name`, `description`. What is left out stays, and so does the budget."""
+        return self.send(stewards.change_population(population, changes))
+
     def delete_population(self, population: str | Population) -> None:
         """Only while no dataset is in it; its name is then free again."""
         self.send(stewards.delete_population(population))

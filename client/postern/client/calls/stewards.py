@@ -53,6 +53,10 @@ def read_population(population: str) -> Call[Population]:
     return Call("GET", path("populations", population), _population)
 
 
+def change_population(population: str | Population, changes: Spec) -> Call[Population]:
+    return Call("PATCH", path("populations", id_of(population)), _population, body=encode(changes))
+
+
 def delete_population(population: str | Population) -> Call[None]:
     return Call("DELETE", path("populations", id_of(population)), nothing)
 

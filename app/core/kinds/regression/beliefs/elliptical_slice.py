@@ -22,10 +22,15 @@ SHRINKS_MAX = 60
 
 class SliceChains:
     def __init__(self, centre: Array, sds: Array, start: Array, log_factor: LogFactor, stream: SeededStream) -> None:
-        """`start` is (chains, coordinates), each with mass."""
-        self._centre, self._sds, self._log_factor, self._stream = centre, sds, log_factor, stream
+        """`start` is (chains, coordinates), each with mass; `centre` and `sds` are of every chain, or one for all."""
+        self._log_factor, self._stream = log_factor, stream
         self.states = start.copy()
         self.levels = np.zeros(len(start))
+        self.around(centre, sds)
+
+    def around(self, centre: Array, sds: Array) -> None:
+        """Another Gaussian from now on, after whatever it and L depend on has changed."""
+        self._centre, self._sds = (np.broadcast_to(each, self.states.shape) for each in (centre, sds))
         self.refresh()
 
     def refresh(self) -> None:
@@ -50,7 +55,7 @@ class SliceChains:
         waiting = np.arange(count)
         for _ in range(SHRINKS_MAX):
             turn = angle[waiting, None]
-            tried = self._centre + centred[waiting] * np.cos(turn) + fresh[waiting] * np.sin(turn)
+            tried = self._centre[waiting] + centred[waiting] * np.cos(turn) + fresh[waiting] * np.sin(turn)
             found = self._log_factor(tried, waiting)
             taken = found > level[waiting]
             self.states[waiting[taken]], self.levels[waiting[taken]] = tried[taken], found[taken]

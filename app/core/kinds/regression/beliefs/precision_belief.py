@@ -70,19 +70,20 @@ class SumBelief:
     def _starts(self, chains: int, stream: SeededStream) -> Array:
         """n·Ω⁻¹ with Ω of the prior: where the noise says little, chains are there already."""
         scale = np.repeat((self._prior * np.eye(self._d))[None], chains, axis=0)
-        sums = self._people * np.linalg.inv(_wishart(self._model.degrees, scale, stream))
+        sums = self._people * np.linalg.inv(seeded_wishart(self._model.degrees, scale, stream))
         return np.asarray(sums[:, self._upper[0], self._upper[1]])
 
     def _omega(self, entries: Array, stream: SeededStream) -> Array:
         scale = self._prior * np.eye(self._d) + self._matrices(entries)
-        return _wishart(self._model.degrees + self._people, scale, stream)
+        return seeded_wishart(self._model.degrees + self._people, scale, stream)
 
 
-def _wishart(degrees: float, inverse_scale: Array, stream: SeededStream) -> Array:
-    """Bartlett, for (N, d, d): with inverse_scale = LLᵀ and T lower triangular of χ and normals, L⁻ᵀTTᵀL⁻¹."""
+def seeded_wishart(degrees: float | Array, inverse_scale: Array, stream: SeededStream) -> Array:
+    """Bartlett, for (N, d, d), `degrees` the same for all or (N, 1): with inverse_scale = LLᵀ and T lower triangular of χ and
+    normals, L⁻ᵀTTᵀL⁻¹."""
     count, d = inverse_scale.shape[:2]
     T = np.tril(stream.normals(count, d, d), -1)
-    each = np.repeat((degrees - np.arange(d))[None, :], count, axis=0)
+    each = np.broadcast_to(degrees - np.arange(d), (count, d))
     T[:, np.arange(d), np.arange(d)] = np.sqrt(_chi_squares(each, stream))
     half = np.linalg.solve(np.linalg.cholesky(inverse_scale).transpose(0, 2, 1), T)
     return np.asarray(half @ half.transpose(0, 2, 1))

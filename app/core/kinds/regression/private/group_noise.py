@@ -5,12 +5,16 @@ A row adds f to the numbers of its group, in units of the lattice with weights C
     linear    f = (zzᵀ, zy, √C·y², √w),  ‖z‖, |y| ≤ 1:   ‖f‖² ≤ 2 + C + w,   and within a group ‖f − f'‖² ≤ 4.5 for C ≤ 3/2
     normal    f = (x, √C·x², √w),        |x| ≤ 1:        ‖f‖² ≤ 1 + C + w,   and ‖f − f'‖² ≤ 4 for C ≤ 2.77
     mean      f = (z, √w),               ‖z‖ ≤ 1:        ‖f‖² ≤ 1 + w,       and ‖f − f'‖² ≤ 4
+    matrix    f = (zzᵀ, √w),             ‖z‖ ≤ 1:        ‖f‖² ≤ 1 + w,       and ‖f − f'‖² ≤ 2
 
 (`perturbed_linear.py`, `perturbed_normal.py`). Who moves from one group to another changes ‖f‖² + ‖f'‖² ≤ 2·max‖f‖², who meets
 a condition or no longer does ‖f‖². Weights are chosen so that neither is more than moving within a group: C + w = 1/4 and 1 of a
-linear model and a normal one by groups, 5/2 and 3 by a condition alone. A person's k rows are k such moves after each other.
+linear model and a normal one by groups, 5/2 and 3 by a condition alone. Of a matrix by groups nothing is left over: w = 1/8,
+so that moving between groups changes 2(1 + w) = 9/4, an eighth more than within one; by a condition alone w = 1 is free. A
+person's k rows are k such moves after each other.
 """
 
+import math
 from dataclasses import dataclass
 
 from app.core.kinds.private_groups import PrivateGroups
@@ -19,14 +23,18 @@ from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.perturbed.perturbed_linear import SENSITIVITY
 from app.core.kinds.regression.perturbed.perturbed_linear import SQUARE_WEIGHT as LINEAR_SQUARE
 from app.core.kinds.regression.perturbed.perturbed_normal import SQUARE_WEIGHT as NORMAL_SQUARE
+from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.private.model import Inner
 
 _BELOW = 1 - 1e-12
+MATRIX_ROWS = 1 / 8
+"""w of matrices by groups: noise is √(9/8) times as wide for a number of rows known to some twenty at ε = 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """`square` C, 0 where the last moment is not measured; `rows` w; `within` the largest ‖f − f'‖, in steps of 1."""
+    """`square` C, 0 where the last moment is not measured; `rows` w; `within` the largest ‖f − f'‖, in steps of 1, of a
+    matrix by groups between two of them."""
 
     square: float
     rows: float
@@ -44,6 +52,9 @@ class Weights:
 
 def group_weights(model: Inner, groups: PrivateGroups) -> Weights:
     """The last moment gets what it can use, and not more than half of what is left over between groups."""
+    if isinstance(model, PrecisionMatrixModel):
+        rows = MATRIX_ROWS if groups.by else 1.0
+        return Weights(0.0, rows * _BELOW, math.sqrt(2 * (1 + rows) if groups.by else 2.0))
     if isinstance(model, LinearModel):
         within, others, square_most = SENSITIVITY, 2.0, LINEAR_SQUARE if model.noise_sd is None else 0.0
     else:

@@ -15,11 +15,13 @@ from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.mechanisms.moment_noise import NOISE_S, MomentNoise, Perturbation
 from app.core.kinds.regression.model import LinearModel
+from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.private.group_noise import group_weights
 from app.core.kinds.regression.private.linear import GroupLinear
 from app.core.kinds.regression.private.mean import GroupMean
 from app.core.kinds.regression.private.model import MeasuredRegressions
 from app.core.kinds.regression.private.normal import GroupNormal
+from app.core.kinds.regression.private.precision import GroupPrecision
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
 from app.core.noise.discrete_gaussian import AddNoise, add_noise
 from app.core.parameters import Parameter
@@ -30,7 +32,7 @@ from app.errors import CalibratedUnavailable, InvalidMechanism
 RandomBytes = Callable[[int], bytes]
 Array = NDArray[np.float64]
 
-GROUP_S = {"linear_regression": 0.01, "mvn_mean": 0.01, "normal": 0.1}
+GROUP_S = {"linear_regression": 0.01, "mvn_mean": 0.01, "normal": 0.1, "normal_precision_matrix": 1.5}
 """Of drawing one group's samples, on the machine of reference."""
 MEASURED = {
     "linear_regression": "points are of finite chains with a law of the features that nobody declared, and 90 % intervals held "
@@ -113,4 +115,6 @@ def group_perturbation(model: MeasuredRegressions, people: int, unit_rows: int) 
         return GroupLinear(inner, people, unit_rows, weights)
     if unit_rows != 1:
         raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
+    if isinstance(inner, PrecisionMatrixModel):
+        return GroupPrecision(inner, people, weights)
     return GroupMean(inner, people, weights) if isinstance(inner, MeanModel) else GroupNormal(inner, people, weights)

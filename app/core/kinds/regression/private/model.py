@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.core.kinds.private_groups import MeasuredModel, PrivateGroups, private_refused
+from app.core.kinds.private_groups import MeasuredModel, PrivateGroups
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.model import LinearModel
 from app.core.kinds.regression.normal_model import MeanAndSdModel
@@ -12,7 +12,7 @@ from app.core.parameters import Parameter, in_group
 from app.core.statistics.groups import groups_of
 from app.errors import InvalidModel
 
-Inner = LinearModel | MeanModel | MeanAndSdModel
+Inner = LinearModel | MeanModel | MeanAndSdModel | PrecisionMatrixModel
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,8 @@ class MeasuredRegressions(MeasuredModel[Inner]):
         return tuple(in_group(each, group) for group in groups_of(self.groups.by) for each in own)
 
 
-def measured_regressions(model: Inner | PrecisionMatrixModel, groups: PrivateGroups) -> MeasuredRegressions:
-    """Raises InvalidModel for groups of a modelled column, which would cut its law, and for precision matrices: of fewer rows
-    than columns, which a group may have, products have no density to weigh them by."""
-    if isinstance(model, PrecisionMatrixModel):
-        raise private_refused(groups, model.family)
+def measured_regressions(model: Inner, groups: PrivateGroups) -> MeasuredRegressions:
+    """Raises InvalidModel for groups of a modelled column, which would cut its law."""
     modelled = sorted({*model.statistic.columns} & {*groups.columns, *groups.inputs})
     if modelled:
         raise InvalidModel("by", f"columns that the model is not of itself; it is of {', '.join(map(repr, modelled))}")
