@@ -1,8 +1,8 @@
 """What one draw from a posterior restricted to a ball costs: the certified divergence, and the sampler's allowance on top.
 
-*Regression*: the least of six. `needle_bound.py`, over all data and replaced rows; `reachable_bound.py`, over those of n
-people; `one_row_bound.py`, of one row; `wide_ball_bound.py`, of few people in a wide ball; `one_weight_bound.py`, the supremum
-itself for one weight; and, for a prior narrow beside the ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ −
+*Regression*: the least of seven. `needle_bound.py`, over all data and replaced rows; `reachable_bound.py`, over those of n
+people; `outward_bound.py`, by how far out these can put the weights; `one_row_bound.py`, of one row; `wide_ball_bound.py`, of few
+people in a wide ball; `one_weight_bound.py`, the supremum itself for one weight; and, for a prior narrow beside the ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ −
 (u−1)⁺c) (Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b, the change of
 the log-posterior between neighbours: ∇b = τ/σ²·Σ[(z'z'ᵀ − zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G = kτ(2Y+R)/σ².
 Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x + (1−x)·ln(1−x))/x² · (α−1)]. The range of b is kτ/σ² times `loss_range`:
@@ -23,6 +23,7 @@ from app.core.kinds.regression.ball.ball_posterior import PublicBounds
 from app.core.kinds.regression.needle_bound import divergence_bounds
 from app.core.kinds.regression.one_row_bound import one_row_bounds
 from app.core.kinds.regression.one_weight_bound import one_weight_bounds
+from app.core.kinds.regression.outward_bound import outward_bounds
 from app.core.kinds.regression.reachable_bound import reachable_bounds
 from app.core.kinds.regression.segment_variance import truncated_variance
 from app.core.kinds.regression.wide_ball_bound import wide_ball_bounds
@@ -48,8 +49,9 @@ def regression_divergences(
         wide = wide_ball_bounds(orders, known, strength, rows * strength, prior, radius, dimension)
         known = tuple(map(min, known, wide))
     if dimension == 1:
-        known = tuple(map(min, known, one_weight_bounds(orders, known, taken, rows * strength, prior, radius)))
-    return known
+        return tuple(map(min, known, one_weight_bounds(orders, known, taken, rows * strength, prior, radius)))
+    outward = outward_bounds(orders, known, taken, rows * strength, prior, radius, dimension, several)
+    return tuple(map(min, known, outward))
 
 
 def curvature_bound(order: float, lipschitz: float, lowest: float, taken: float) -> float:

@@ -37,6 +37,7 @@ _AHEAD, _BEHIND = 1.25, 1.5
 _WEAK_PRIOR = 3.0
 _WORTH = 0.5
 _STEP = 0.35
+_BEYOND = 2.0
 _LEAST = 1e-130
 """Weights under e^`LOWEST` of the largest are held at that: a sum above this loses nothing by it."""
 _CONCAVE_SLACK = 1e-6
@@ -59,16 +60,21 @@ def plane_edges(
     if max(prior) <= _WEAK_PRIOR:
         edges = np.unique(plain) / temperature
         return edges, edges
-    sides = (_strong_edges(plain, own, max(prior)) for own in prior)
+    sides = (_strong_edges(plain, own, other, trim) for own, other in (prior, prior[::-1]))
     s, f = (np.unique(edges) / temperature for edges in sides)
     return s, f
 
 
-def _strong_edges(plain: Array, own: float, larger: float) -> Array:
+def _strong_edges(plain: Array, own: float, other: float, trim: float) -> Array:
     """From −`own` on in steps of a part of a spread, where a prior is strong; as for a weak one elsewhere."""
-    edges, end = [0.0], min(40 * larger, float(plain.max()))
+    larger, last = max(own, other), float(plain.max())
+    edges, end = [0.0], min(40 * larger, last)
     while edges[-1] < end:
         edges.append(edges[-1] + _STEP * np.sqrt(own + edges[-1]) * np.sqrt(1 + edges[-1] / larger))
+    end = max(end, min(_BEYOND * other / trim, last))
+    while edges[-1] < end:
+        edges.append(edges[-1] * min(_AHEAD, 1 + _STEP / np.sqrt(other)))
+    plain = np.concatenate([plain, last * _AHEAD ** np.arange(1, 13)])
     if own <= _WEAK_PRIOR:
         return np.concatenate([plain[plain > end], plain[plain < 1], edges])
     while edges[0] > -own:
