@@ -52,8 +52,8 @@ EDGE = 0.4
     ids=str,
 )
 def test_beliefs_are_the_sum_over_every_table(mechanism: NetworkBaps | NetworkMap, unit_rows: int) -> None:
-    """Six people, by records and by counts of them. 2,048 points, most of them independent: sds under 0.012 and 0.02, so 0.04 and 0.07 are 3.5 of them for 108
-    figures; seeds are fixed."""
+    """Six people, by records and by counts of them. 2,048 points, most of them independent: sds under 0.012 and 0.02, so 0.04 and
+    0.07 are 3.5 of them for 108 figures; seeds are fixed."""
     drawn = mechanism.draw(ARROW, PEOPLE, unit_rows, COUNTS, np.random.default_rng(3).bytes)
     settings = mechanism.drawn_tables(ARROW, PEOPLE, unit_rows)
     rows = PEOPLE * unit_rows
@@ -78,7 +78,9 @@ def test_beliefs_are_the_sum_over_every_table(mechanism: NetworkBaps | NetworkMa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [NetworkBaps(2), deep(NetworkBaps(40)), deep(NetworkMap(9.0, "probability"))], ids=str)
+@pytest.mark.parametrize(
+    "mechanism", [NetworkBaps(2), deep(NetworkBaps(40)), deep(NetworkMap(9.0, "probability"))], ids=str
+)
 @pytest.mark.parametrize("unit_rows", [1, deep(3)])
 def test_counts_of_records_tell_what_records_do(mechanism: NetworkBaps | NetworkMap, unit_rows: int) -> None:
     """A node whose table has to keep more than its parents; 2,048 points of either, most of them independent: means within four
@@ -88,7 +90,8 @@ def test_counts_of_records_tell_what_records_do(mechanism: NetworkBaps | Network
     drawn = mechanism.draw(RING, 40, unit_rows, counts, own.bytes)
     settings = mechanism.drawn_tables(RING, 40, unit_rows)
     records, counted = (
-        drawn_points(RING, settings, drawn, 2_048, own, Size(rows, 64, by_tables=by_tables)) for by_tables in (False, True)
+        drawn_points(RING, settings, drawn, 2_048, own, Size(rows, 64, by_tables=by_tables))
+        for by_tables in (False, True)
     )
     assert np.abs(records.mean(axis=0) - counted.mean(axis=0)).max() < 0.036
     assert np.abs((records < EDGE).mean(axis=0) - (counted < EDGE).mean(axis=0)).max() < 0.05

@@ -19,6 +19,8 @@ ALL = -1
 """The move of the whole network."""
 OPERATION_S = 400e-6
 """On the machine of reference: a column of some records, for every split."""
+TURN_S = 0.5
+"""Of moves of single nodes: of a network of 37 all of them take some ten seconds."""
 
 Bool = NDArray[np.bool_]
 
@@ -41,7 +43,8 @@ class DrawnChains(ABC):
         """`changed`: by node, in how many nodes its move changes columns."""
         self._nodes = nodes
         self._shares = {move: min(1.0, 2 / count) for move, count in enumerate(changed)} | {ALL: 1.0}
-        self._taken = dict.fromkeys(self._shares, 0.0)
+        self._taken = {ALL: 0.0}
+        self._next = 0
         self.work_s = 0.0
 
     @property
@@ -57,7 +60,7 @@ class DrawnChains(ABC):
         """Which chains took it."""
 
     def settle(self) -> None:
-        """A turn, after which moves that were seldom taken have fewer records, and those that mostly were more."""
+        """A turn, after which those of its moves that were seldom taken have fewer records, and those that mostly were more."""
         self.turn()
         for move, taken in self._taken.items():
             if taken < TAKEN_LEAST:
@@ -71,9 +74,10 @@ class DrawnChains(ABC):
         return self._shares[ALL] == 1 and self._taken[ALL] >= TAKEN_MOST
 
     def turn(self) -> None:
-        """Every move once; that of the whole network alone where it renews all records and is mostly taken."""
-        self._taken[ALL] = float(self._try(ALL).mean())
-        if not self.renewed:
-            for move in self._shares:
-                if move != ALL:
-                    self._taken[move] = float(self._try(move).mean())
+        """The move of the whole network; unless that renews all records and is mostly taken those of nodes in turn, as many as
+        take `TURN_S`: the next turn goes on from there."""
+        self._taken = {ALL: float(self._try(ALL).mean())}
+        until = self.work_s + TURN_S
+        while not self.renewed and len(self._taken) <= len(self._nodes) and self.work_s < until:
+            self._taken[self._next] = float(self._try(self._next).mean())
+            self._next = (self._next + 1) % len(self._nodes)

@@ -57,7 +57,9 @@ class MadeUpTables:
         changes: Changes = {}
         for at, place in enumerate(self.places):
             if place.link == ROOT:
-                changes |= self.carried(at, any_of(self.tables[at], gone[None], self._generator), self.levels(at, come[None]))
+                changes |= self.carried(
+                    at, any_of(self.tables[at], gone[None], self._generator), self.levels(at, come[None])
+                )
         return dict(sorted(changes.items()))
 
     def levels(self, at: int, rows: Whole) -> Whole:
@@ -83,7 +85,10 @@ class MadeUpTables:
             place = self.places[j]
             link = self.places[place.link]
             both = place.scope_counts(moved[place.link], (*link.shape, link.levels))
-            gone, come = any_of(self.tables[j], both[:, : self.chains], self._generator), self.levels(j, both[:, self.chains :])
+            gone, come = (
+                any_of(self.tables[j], both[:, : self.chains], self._generator),
+                self.levels(j, both[:, self.chains :]),
+            )
             moved[j] = np.concatenate([gone, come], axis=-1)
             changes[j] = come - gone
         return changes

@@ -17,7 +17,7 @@ from app.core.kinds.networks.structure import Network
 
 ENTRIES_EACH = 3
 """Entries of tables that take as long as the value of one record."""
-ENTRY_S, NUMBER_S = 0.3e-6, 0.4e-6
+ENTRY_S, NUMBER_S = 0.8e-6, 0.5e-6
 """On the machine of reference: an entry of a table in one chain, and each of the numbers that a split's draw sums over."""
 
 
@@ -91,8 +91,8 @@ class TableChains(DrawnChains):
         return changes, gain
 
     def _carried(self, at: int, gone: Whole, come: Whole) -> tuple[Changes, Array]:
-        """What records that leave the table at a place, and as many that come to each configuration of its scope, do to this table
-        and to those below it; and log Π Z(new)/Z(old) for each chain."""
+        """What records that leave the table at a place, and those that come to configurations of its scope, do to this table and
+        to those below it; and log Π Z(new)/Z(old) for each chain."""
         moved, changes, gain = dict[int, Whole](), Changes(), np.zeros(self._chains)
         for j in self._places[at].below:
             place = self._places[j]
