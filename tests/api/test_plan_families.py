@@ -137,7 +137,11 @@ async def test_a_calibrated_plan_fits_and_an_impossible_one_says_what_it_would_t
         ({"calibrate": "temperature"}, "invalid_request", "target"),
         ({"calibrate": "prior", "target": TARGET}, "invalid_request", "calibrate"),
         ({"mechanism": {"kind": "auto"}}, "invalid_request", "target"),
-        ({"mechanism": {"kind": "baps"}, "n": 5, "target": TARGET}, "invalid_mechanism", "target.epsilon"),
+        (
+            {"mechanism": {"kind": "baps", "temperature": 1.0}, "n": 5, "target": TARGET},
+            "invalid_mechanism",
+            "target.epsilon",
+        ),
         ({"mechanism": {"kind": "map", "epsilon": -1}}, "invalid_mechanism", "mechanism.epsilon"),
     ],
 )

@@ -25,6 +25,7 @@ AUTO_SCORE: Literal["auto"] = "auto"
 
 Samples = Annotated[int, Field(ge=1, le=SAMPLES_MAX)]
 Epsilon = Annotated[float, Field(ge=EPSILON_MIN, le=EPSILON_MAX)]
+Temperature = Annotated[float, Field(ge=TEMPERATURE_MIN, le=1)]
 FREE_SAMPLES = "How many samples to draw: they are free once the noise is paid for."
 
 
@@ -39,8 +40,10 @@ class PlanBapsMechanism(MechanismSpec):
 
     kind: Literal["baps"] = Field(description="The name of the mechanism.")
     samples: Samples | None = Field(default=None, description="How many draws; null: as many as the target pays for.")
-    temperature: float = Field(
-        default=1.0, ge=TEMPERATURE_MIN, le=1, description="The power on the likelihood: lower is cheaper and wider."
+    temperature: Temperature | None = Field(
+        default=None,
+        description="The power on the likelihood; null: 1, or of one parameter with `samples` left out too and a `target`, "
+        "what tells most: many cool draws rather than a few warm ones.",
     )
 
 
@@ -48,6 +51,9 @@ class BapsMechanism(PlanBapsMechanism):
     """Draws from the tempered posterior: every one is paid for."""
 
     samples: Samples = Field(description="How many draws.")
+    temperature: Temperature = Field(
+        default=1.0, description="The power on the likelihood: lower is cheaper and wider."
+    )
 
 
 class LaplaceMechanism(MechanismSpec):

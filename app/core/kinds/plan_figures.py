@@ -38,6 +38,10 @@ _AUTO = TypeAdapter(AutoMechanism)
 _PLAN_AUTO = TypeAdapter(PlanAutoMechanism)
 
 
+SAMPLES, DRAWS = "samples", "draws"
+"""What a plan for `baps` finds: how many draws, or how many and how cool where a kind knows what tells most."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanQuestion:
     """What was asked, parsed. `target` is None for a plain cost; `read_mechanism` is the kind's own."""

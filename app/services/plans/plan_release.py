@@ -7,7 +7,7 @@ from typing import Any
 from app.core.kinds import FitCheck, check_of, kind_of, parse_check, parse_model
 from app.core.kinds.accuracy_goal import LEVEL_DEFAULT, Goal
 from app.core.kinds.fit_check import NOTICED_SHARE, with_check
-from app.core.kinds.plan_figures import Figures, PlanQuestion, finite
+from app.core.kinds.plan_figures import DRAWS, SAMPLES, Figures, PlanQuestion, finite
 from app.core.parameters import parameters_json
 from app.core.privacy.targets import Target
 from app.errors import InvalidInput, InvalidMechanism
@@ -20,7 +20,7 @@ from app.services.plans.plan_questions import mechanism_of, plan_columns, read_d
 from app.services.runtime.cost_cache import check_people, compute
 from app.services.runtime.runtime import Runtime
 
-CALIBRATIONS = ("samples", "temperature", "trim")
+CALIBRATIONS = (SAMPLES, "temperature", "trim")
 
 
 async def plan_release(runtime: Runtime, *, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _read_target(spec: Mapping[str, Any], goal: Goal | None) -> tuple[Target | N
 def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target | None) -> str | None:
     if asked is None:
         open_ended = target is not None and mechanism.get("kind") == "baps" and "samples" not in mechanism
-        return "samples" if open_ended else None
+        return (SAMPLES if "temperature" in mechanism else DRAWS) if open_ended else None
     if not isinstance(asked, str) or asked not in CALIBRATIONS:
         raise InvalidInput("calibrate", "one of " + ", ".join(CALIBRATIONS))
     if target is None:

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from app.core.kinds.belief import Evidence
+from app.core.kinds.networks.beliefs.drawn_chains import Size
 from app.core.kinds.networks.beliefs.drawn_law import log_sums, places_of, step_for
 from app.core.kinds.networks.beliefs.drawn_posterior import (
     VARIABLES_MOST,
@@ -17,6 +18,7 @@ from app.core.kinds.networks.blocks.block_sampler import whole_weights
 from app.core.kinds.networks.cost import node_shapes
 from app.core.kinds.networks.mechanisms import NetworkBaps, NetworkMap
 from app.core.kinds.networks.mechanisms.map_point import sharpener
+from app.core.kinds.networks.statistic import count_records
 from app.core.statistics.counts import ExactCounts
 from tests.core.networks.enumerated_tables import cells_of, enumerated
 from tests.core.networks.network_cases import clinical_network
@@ -26,6 +28,7 @@ from tests.deep import deep
 Array = NDArray[np.float64]
 
 ARROW = model_of((2, 2), ((), (0,)), 1.0, "tree", 0.05)
+RING = model_of((2, 2, 2, 2), ((), (0,), (0,), (1, 2)), 1.0, "tree", 0.05)
 PEOPLE = 6
 COUNTS = ExactCounts(cells_of((2, 1, 0, 3)).astype(np.int64), PEOPLE)
 EDGE = 0.4
@@ -49,8 +52,8 @@ EDGE = 0.4
     ids=str,
 )
 def test_beliefs_are_the_sum_over_every_table(mechanism: NetworkBaps | NetworkMap, unit_rows: int) -> None:
-    """Six people. 2,048 points, most of them independent: sds under 0.012 and 0.02, so 0.04 and 0.07 are 3.5 of them for 54
-    figures; seeds are fixed."""
+    """Six people, by records and by counts of them. 2,048 points, most of them independent: sds under 0.012 and 0.02, so 0.04 and
+    0.07 are 3.5 of them for 108 figures; seeds are fixed."""
     drawn = mechanism.draw(ARROW, PEOPLE, unit_rows, COUNTS, np.random.default_rng(3).bytes)
     settings = mechanism.drawn_tables(ARROW, PEOPLE, unit_rows)
     rows = PEOPLE * unit_rows
@@ -66,9 +69,32 @@ def test_beliefs_are_the_sum_over_every_table(mechanism: NetworkBaps | NetworkMa
 
     means, below = enumerated(range(PEOPLE, rows + 1), log_law, EDGE)
     points = mechanism.belief(ARROW, PEOPLE, unit_rows, Evidence(drawn, None, b"seed")).points[:, ::2]
-    print(np.abs(points.mean(axis=0) - means).max(), np.abs((points < EDGE).mean(axis=0) - below).max())  # noqa: T201
-    assert np.abs(points.mean(axis=0) - means).max() < 0.04
-    assert np.abs((points < EDGE).mean(axis=0) - below).max() < 0.07
+    size = Size((PEOPLE, rows), 64, by_tables=True)  # of so few people no network keeps counts by itself
+    counted = drawn_points(ARROW, settings, drawn, 2_048, np.random.default_rng(7), size)[:, ::2]
+    for found in (points, counted):
+        print(np.abs(found.mean(axis=0) - means).max(), np.abs((found < EDGE).mean(axis=0) - below).max())  # noqa: T201
+        assert np.abs(found.mean(axis=0) - means).max() < 0.04
+        assert np.abs((found < EDGE).mean(axis=0) - below).max() < 0.07
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mechanism", [NetworkBaps(2), deep(NetworkBaps(40)), deep(NetworkMap(9.0, "probability"))], ids=str
+)
+@pytest.mark.parametrize("unit_rows", [1, deep(3)])
+def test_counts_of_records_tell_what_records_do(mechanism: NetworkBaps | NetworkMap, unit_rows: int) -> None:
+    """A node whose table has to keep more than its parents; 2,048 points of either, most of them independent: means within four
+    sds of their difference, .036, shares within .05."""
+    own, rows = np.random.default_rng(5), (40, 40 * unit_rows)
+    counts = count_records(RING.network, own.integers(0, 2, (rows[1], 4)))
+    drawn = mechanism.draw(RING, 40, unit_rows, counts, own.bytes)
+    settings = mechanism.drawn_tables(RING, 40, unit_rows)
+    records, counted = (
+        drawn_points(RING, settings, drawn, 2_048, own, Size(rows, 64, by_tables=by_tables))
+        for by_tables in (False, True)
+    )
+    assert np.abs(records.mean(axis=0) - counted.mean(axis=0)).max() < 0.036
+    assert np.abs((records < EDGE).mean(axis=0) - (counted < EDGE).mean(axis=0)).max() < 0.05
 
 
 @pytest.mark.slow
@@ -136,15 +162,16 @@ def test_interpolated_sums_are_the_sums(shape: BlockShape, draws: int) -> None:
     assert np.median(errors) < 0.01
 
 
-@pytest.mark.deep
-def test_more_rows_than_can_be_kept_are_taken_in_lumps() -> None:
+@pytest.mark.parametrize("by_tables", [True, deep(False)])
+def test_a_million_rows_are_counted_or_taken_in_lumps(by_tables: bool) -> None:
     """A million rows, N·τ = 1: twice the posterior's own variance, and configurations far from empty. About a hundred
     independent draws: means within 0.1 sd, and 0.2 that draws are nearer to one half than counts; sds within 6 %."""
     people = 1_000_000
-    assert chain_size(ARROW.network, people, 1).lump > 1
+    assert chain_size(ARROW.network, people, 1).by_tables
+    size = Size((people, people), 32, 1 if by_tables else 22, by_tables)
     counts = ExactCounts(np.array([300_000, 700_000, 60_000, 240_000, 490_000, 210_000]), people)
     drawn = NetworkBaps(100, 0.01).draw(ARROW, people, 1, counts, np.random.default_rng(1).bytes)
-    points = drawn_points(ARROW, DrawnTables(people, 1, 0.01), drawn, 512, np.random.default_rng(1))[:, ::2]
+    points = drawn_points(ARROW, DrawnTables(people, 1, 0.01), drawn, 512, np.random.default_rng(1), size)[:, ::2]
     truth, rows = np.array([0.3, 0.2, 0.7]), np.array([1_000_000, 300_000, 700_000])
     sds = np.sqrt(2 * truth * (1 - truth) / rows)
     assert (np.abs(points.mean(axis=0) - drawn[:, ::2].mean(axis=0)) < 0.6 * sds).all()
@@ -155,6 +182,6 @@ def test_chains_of_any_network_fit_in_memory() -> None:
     network = clinical_network()
     for people, unit_rows in ((10, 1), (1_000, 1), (10_000, 1), (10_000, 3), (10**9, 1)):
         size = chain_size(network, people, unit_rows)
-        records = size.rows[1] // size.lump
+        records = 0 if size.by_tables else size.rows[1] // size.lump
         assert size.chains * records * len(network.nodes) <= VARIABLES_MOST
         assert size.chains >= 16

@@ -156,6 +156,7 @@ def test_a_precision_matrix_is_found_and_stays_in_its_ball() -> None:
 def test_bad_mechanisms_name_their_field() -> None:
     good = {"kind": "perturbed_statistics", "samples": 10, "epsilon": 1.0, "delta": 1e-6}
     assert REGRESSION.parse_mechanism(good).as_json() == good
+    assert REGRESSION.parse_mechanism(good | {"kind": "gaussian"}).as_json() == good  # its name for other models
     for field, value in [("delta", 0), ("delta", math.nan), ("epsilon", -1), ("samples", 0), ("other", 1)]:
         with pytest.raises(InvalidMechanism, match=field):
             REGRESSION.parse_mechanism(good | {field: value})

@@ -8,7 +8,7 @@ from app.core.kinds.accuracy_goal import AccuracyQuestion, AccuracySearch, Cover
 from app.core.kinds.groups.mechanism import Stratified, stratified
 from app.core.kinds.groups.model import StratifiedModel
 from app.core.kinds.kind import Kind, Nobody
-from app.core.kinds.plan_figures import Choice, Figures, Intervals, Planner, PlanQuestion, is_auto
+from app.core.kinds.plan_figures import DRAWS, SAMPLES, Choice, Figures, Intervals, Planner, PlanQuestion, is_auto
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.privacy.targets import Target
@@ -32,7 +32,7 @@ class StratifiedPlanner:
         mechanism = self._wrapped(found.mechanism)
         whole = replace(model, inner=found.model)
         target = question.target or (question.auto_target if is_auto(question.mechanism) else None)
-        found_here = question.calibrate == "samples" or is_auto(question.mechanism)
+        found_here = question.calibrate in (SAMPLES, DRAWS) or is_auto(question.mechanism)
         mechanism, cost = self._fitting(mechanism, whole, question, target if found_here else None)
         intervals = found.intervals
         return replace(

@@ -23,6 +23,8 @@ from app.core.kinds.networks.utility_bounds import proposition_1, theorem_1, the
 from app.core.kinds.plan_figures import (
     COMPARED_FROM,
     COMPARED_TO,
+    DRAWS,
+    SAMPLES,
     Choice,
     Figures,
     Planner,
@@ -103,7 +105,7 @@ def _calibrated(question: PlanQuestion, model: NetworkModel) -> NetworkMechanism
     people, unit_rows, target = question.people, question.unit_rows, question.target
     if question.calibrate is None or target is None:
         return cast(NetworkMechanism, settled(written_mechanism(question), model, people, unit_rows))
-    if question.calibrate == "samples":
+    if question.calibrate in (SAMPLES, DRAWS):
         one = cast(NetworkMechanism, written_mechanism(question, samples=1))
         return one.with_samples(min(largest_samples(one.cost(model, people, unit_rows), target), question.samples_max))
     if question.calibrate == "temperature":

@@ -10,6 +10,7 @@ from app.core.kinds.accuracy_goal import AccuracyQuestion
 from app.core.kinds.one_parameter.accuracy_search import OneParameterSearch, accuracy_search
 from app.core.kinds.one_parameter.calibration import largest_temperature, smallest_trim
 from app.core.kinds.one_parameter.comparison import Alternative, Comparison, alternatives, best
+from app.core.kinds.one_parameter.drawn_settings import best_drawn
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms import Baps, Gaussian, Laplace, MapPoint, Mechanism
 from app.core.kinds.one_parameter.open_range import settled_model
@@ -25,6 +26,8 @@ from app.core.kinds.one_parameter.trim_advice import trim_advice
 from app.core.kinds.plan_figures import (
     COMPARED_FROM,
     COMPARED_TO,
+    DRAWS,
+    SAMPLES,
     Choice,
     Figures,
     Intervals,
@@ -117,7 +120,9 @@ def _calibrated(question: PlanQuestion) -> tuple[Model, Mechanism]:
     if question.calibrate is None or target is None:
         written = settled(written_mechanism(question), model, people, unit_rows)
         return model, cast(Mechanism, written)
-    if question.calibrate == "samples":
+    if question.calibrate == DRAWS:
+        return model, best_drawn(model, people, unit_rows, target, question.samples_max)
+    if question.calibrate == SAMPLES:
         one = cast(Mechanism, written_mechanism(question, samples=1))
         most = largest_samples(one.cost(model, people, unit_rows), target)
         return model, one.with_samples(min(most, question.samples_max))

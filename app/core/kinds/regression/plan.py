@@ -6,6 +6,8 @@ from typing import Any, cast
 from app.core.kinds.plan_figures import (
     COMPARED_FROM,
     COMPARED_TO,
+    DRAWS,
+    SAMPLES,
     Choice,
     Figures,
     Planner,
@@ -77,7 +79,7 @@ def _calibrated(question: PlanQuestion, model: RegressionModel) -> RegressionMec
     people, unit_rows, target = question.people, question.unit_rows, question.target
     if question.calibrate is None or target is None:
         return cast(RegressionMechanism, written_mechanism(question))
-    if question.calibrate == "samples":
+    if question.calibrate in (SAMPLES, DRAWS):
         one = cast(RegressionMechanism, written_mechanism(question, samples=1))
         return one.with_samples(min(largest_samples(one.cost(model, people, unit_rows), target), question.samples_max))
     if question.calibrate == "temperature":

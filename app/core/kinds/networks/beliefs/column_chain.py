@@ -18,17 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.kinds.networks.beliefs.drawn_chains import ALL, OPERATION_S, Bool, DrawnChains, Size
 from app.core.kinds.networks.beliefs.drawn_law import Array, Whole
 from app.core.kinds.networks.beliefs.split_draws import OpenNode
 from app.core.kinds.networks.structure import Network
 
-TAKEN_LEAST, TAKEN_MOST = 0.25, 0.5
-ALL = -1
-"""The move of the whole network."""
-OPERATION_S, ROW_S, RECORD_S = 400e-6, 0.6e-6, 0.4e-6
-"""On the machine of reference: a column of some records, each of its configurations, and each record, for every split."""
+ROW_S, RECORD_S = 0.6e-6, 0.4e-6
+"""On the machine of reference: each configuration of a column, and each record, for every split."""
 
-Bool = NDArray[np.bool_]
 Columns = NDArray[np.int16]
 
 
@@ -51,57 +48,31 @@ class _Proposal:
     counts: list[Whole] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """From public numbers: the fewest and the most rows there may be, how many chains, and how many rows a record stands for."""
-
-    rows: tuple[int, int]
-    chains: int
-    lump: int
-
-
-class ColumnChains:
+class ColumnChains(DrawnChains):
     """Several chains at once, each begun with every column drawn given its own draws and its parents.
 
     Where there are more rows than can be kept, a record stands for `lump` of them, and a turn is another beginning.
     """
 
     def __init__(self, network: Network, nodes: list[OpenNode], size: Size, generator: np.random.Generator) -> None:
-        self._nodes, self._generator = nodes, generator
+        self._generator = generator
         self._range, self._chains, self._lump = size.rows, size.chains, size.lump
         every = range(len(nodes))
         self._parents = [network.parents(i) for i in every]
         self._shapes = [(network.configurations(i), len(node.levels)) for i, node in enumerate(network.nodes)]
         self._moves = {ALL: list(every)} | {i: _descendants(self._parents, i) for i in every}
-        self._shares = {move: min(1.0, 2 / len(changed)) for move, changed in self._moves.items()} | {ALL: 1.0}
-        self._taken = dict.fromkeys(self._moves, 0.0)
-        self.work_s = 0.0
+        super().__init__(nodes, [len(self._moves[i]) for i in every])
         self._state = self._begin()
-
-    def settle(self) -> None:
-        """A turn, after which moves that were seldom taken have fewer records, and those that mostly were more."""
-        self.turn()
-        for move, taken in self._taken.items():
-            if taken < TAKEN_LEAST:
-                self._shares[move] *= 0.4 if taken < TAKEN_LEAST / 4 else 0.7
-            elif taken > TAKEN_MOST:
-                self._shares[move] = min(1.0, self._shares[move] * 1.4)
 
     @property
     def renewed(self) -> bool:
-        """Whether the last turn renewed most chains altogether."""
-        return self._lump > 1 or (self._shares[ALL] == 1 and self._taken[ALL] >= TAKEN_MOST)
+        return self._lump > 1 or super().renewed
 
     def turn(self) -> None:
-        """Every move once; that of the whole network alone where it renews all records and is mostly taken."""
         if self._lump > 1:
             self._state = self._begin()
-            return
-        self._taken[ALL] = float(self._try(ALL).mean())
-        if not self.renewed:
-            for move in self._moves:
-                if move != ALL:
-                    self._taken[move] = float(self._try(move).mean())
+        else:
+            super().turn()
 
     def look_for_strays(self) -> None:
         for node, counts in zip(self._nodes, self._state.counts, strict=True):
@@ -109,7 +80,6 @@ class ColumnChains:
 
     @property
     def counts(self) -> Whole:
-        """(chains, cells): by (node, configuration, level), in the order of the network's cells."""
         return np.concatenate([each.reshape(self._chains, -1) for each in self._state.counts], axis=1)
 
     def _begin(self) -> _State:
@@ -159,7 +129,6 @@ class ColumnChains:
         return given
 
     def _try(self, move: int) -> Bool:
-        """Which chains took it."""
         if move == ALL and self._range[0] < self._range[1]:
             return self._try_rows()
         state, rows = self._state, int(self._state.rows.min())

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from app.core.kinds.networks.beliefs.chordal import Place, chordal
+from app.core.kinds.networks.beliefs.made_up_tables import ROWS_MAX
 from app.core.kinds.networks.beliefs.pace import BLOCK_LEAST, GAMMA_S
 from app.core.kinds.networks.beliefs.pooled_prior import pooled_work
 from app.core.kinds.networks.structure import Network
@@ -26,8 +27,6 @@ TURNS_LEAST = 32
 CHAIN_S, TURN_S = 8.0, 0.07
 SHIFTS_LEAST = 8
 HEATED = 4.0
-ROWS_MAX = 500_000_000
-"""What numpy draws hypergeometric numbers of."""
 
 _TABLE_S, _ENTRY_S = 110e-6, 70e-9
 """On the machine of reference: a table that a move changes, and each of its entries in each chain."""

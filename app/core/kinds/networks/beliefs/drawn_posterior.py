@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.core.kinds.belief import POINTS, Belief
-from app.core.kinds.networks.beliefs.column_chain import ColumnChains, Size
+from app.core.kinds.networks.beliefs.column_chain import ColumnChains
+from app.core.kinds.networks.beliefs.drawn_chains import DrawnChains, Size
 from app.core.kinds.networks.beliefs.drawn_law import Array, DrawnSplit, Whole, places_of
 from app.core.kinds.networks.beliefs.posterior import EDGE, calibrated_range, held
 from app.core.kinds.networks.beliefs.split_draws import OpenNode, OpenSplit, Priors
+from app.core.kinds.networks.beliefs.table_chain import TableChains, smaller_than_records
 from app.core.kinds.networks.blocks.block_grid import block_grid
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.shapes import node_shapes
@@ -54,12 +56,18 @@ def drawn_belief(model: NetworkModel, settings: DrawnTables, samples: Array, see
 
 
 def drawn_points(
-    model: NetworkModel, settings: DrawnTables, samples: Array, points: int, generator: np.random.Generator
+    model: NetworkModel,
+    settings: DrawnTables,
+    samples: Array,
+    points: int,
+    generator: np.random.Generator,
+    size: Size | None = None,
 ) -> Array:
-    """(points, cells), not trimmed, in no order."""
-    network, size = model.network, chain_size(model.network, settings.people, settings.unit_rows)
+    """(points, cells), not trimmed, in no order. `size` unless it is to follow from how large the network is."""
+    network = model.network
+    size = size or chain_size(network, settings.people, settings.unit_rows)
     nodes = [_open_node(model, i, settings, samples, size.chains) for i in range(len(network.nodes))]
-    chains = ColumnChains(network, nodes, size, generator)
+    chains = (TableChains if size.by_tables else ColumnChains)(network, nodes, size, generator)
     for turn in range(SETTLING):
         chains.settle()
         if turn % STRAYS_EVERY == 0:
@@ -73,14 +81,16 @@ def drawn_points(
 
 def chain_size(network: Network, people: int, unit_rows: int) -> Size:
     nodes, rows = len(network.nodes), (people, people * unit_rows)
+    if smaller_than_records(network, rows[1]):
+        return Size(rows, CHAINS_MOST, by_tables=True)
     chains = min(VARIABLES_MOST // (nodes * rows[1]), CHAINS_MOST)
     if chains >= CHAINS_LEAST:
-        return Size(rows, chains, 1)
+        return Size(rows, chains)
     records = max(1, VARIABLES_MOST // (2 * nodes * CHAINS_LUMPED))
     return Size(rows, CHAINS_LUMPED, max(1, min(-(-rows[1] // records), rows[0])))
 
 
-def _states(chains: ColumnChains, wanted: int) -> Whole:
+def _states(chains: DrawnChains, wanted: int) -> Whole:
     """Counts after `wanted` turns, evenly from up to TURNS_EACH times as many unless each renews all; fewer where time is up."""
     found: list[Whole] = []
     turn, every = 0, 1

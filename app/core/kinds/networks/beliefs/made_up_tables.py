@@ -21,6 +21,8 @@ Changes = dict[int, Whole]
 """By place, in their order: what a table gains, (scope configurations, levels, chains)."""
 
 TINIEST = 1e-290
+ROWS_MAX = 500_000_000
+"""What numpy draws hypergeometric numbers of."""
 
 
 class MadeUpTables:
@@ -55,7 +57,9 @@ class MadeUpTables:
         changes: Changes = {}
         for at, place in enumerate(self.places):
             if place.link == ROOT:
-                changes |= self.carried(at, self._any(at, gone[None]), self.levels(at, come[None]))
+                changes |= self.carried(
+                    at, any_of(self.tables[at], gone[None], self._generator), self.levels(at, come[None])
+                )
         return dict(sorted(changes.items()))
 
     def levels(self, at: int, rows: Whole) -> Whole:
@@ -81,7 +85,10 @@ class MadeUpTables:
             place = self.places[j]
             link = self.places[place.link]
             both = place.scope_counts(moved[place.link], (*link.shape, link.levels))
-            gone, come = self._any(j, both[:, : self.chains]), self.levels(j, both[:, self.chains :])
+            gone, come = (
+                any_of(self.tables[j], both[:, : self.chains], self._generator),
+                self.levels(j, both[:, self.chains :]),
+            )
             moved[j] = np.concatenate([gone, come], axis=-1)
             changes[j] = come - gone
         return changes
@@ -117,18 +124,6 @@ class MadeUpTables:
         self.tables[at] += change * taken[place.given][:, None]
         return taken
 
-    def _any(self, at: int, rows: Whole) -> Whole:
-        """Any `rows` of the records in each configuration of the scope, by level."""
-        table = self.tables[at]
-        found = np.empty_like(table)
-        left, last = rows, table.shape[1] - 1
-        for level in range(last):
-            after = table[:, last] if level + 1 == last else table[:, level + 1 :].sum(axis=1)
-            found[:, level] = self._generator.hypergeometric(table[:, level], after, left)
-            left = left - found[:, level]
-        found[:, last] = left
-        return found
-
     def _numbers(self, cells: Whole, change: Whole) -> tuple[Whole | slice, Array | Whole]:
         """(which of the measured numbers change, by how much)."""
         if self._measured.linear is None:
@@ -145,3 +140,15 @@ class MadeUpTables:
         """The log law of every number."""
         scale = self.heat * self._measured.scale
         return residual * residual / (-2 * scale**2) if self._measured.gaussian else np.abs(residual) / -scale
+
+
+def any_of(table: Whole, rows: Whole, generator: np.random.Generator) -> Whole:
+    """Any `rows` of the records in each configuration, by level: (configurations, levels, chains) of as many."""
+    found = np.empty_like(table)
+    left, last = rows, table.shape[1] - 1
+    for level in range(last):
+        after = table[:, last] if level + 1 == last else table[:, level + 1 :].sum(axis=1)
+        found[:, level] = generator.hypergeometric(table[:, level], after, left)
+        left = left - found[:, level]
+    found[:, last] = left
+    return found

@@ -7,8 +7,8 @@ first side with
     weight(a) = C(m, a)·B(α + s' + a, β + f' + m − a)·p(R | s' + a, f' + m − a),   Z(m) = Σ_a weight(a),
 
 a sum over m + 1 numbers: all configurations of a split, of all chains, are drawn at once. Where m is large only the a within
-`FAR` of the highest are looked at, found on a coarse grid first; and where those are more than twice `NUMBERS`, every second or
-tenth of them, as smooth as weights then are.
+`FAR` of the highest are looked at, found on a coarse grid first; and where those are more than twice `NUMBERS`, they are taken
+two or ten together by the weight of their middle, as smooth as weights then are.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from app.core.kinds.networks.splits import LEAF, Split
 FAR = 45.0
 """In nats: what is left out is at most e⁻⁴⁵ of the highest weight, each."""
 WINDOW = 128
-NUMBERS = 512
+NUMBERS = 256
 TABULATED = 1 << 20
 _COARSE = 33
 
@@ -69,26 +69,29 @@ class OpenSplit:
     law: DrawnSplit
     priors: Priors
 
-    def draw(self, open_: _Open, generator: np.random.Generator) -> tuple[Whole, Array]:
-        """(a, log Z) of every row."""
+    def draw(self, open_: _Open, generator: np.random.Generator) -> tuple[Whole, Array, int]:
+        """(a, log Z) of every row, and how many numbers that took."""
         low, high = self._windows(open_)
         stride = np.maximum((high - low) // NUMBERS, 1)
         sizes = (high - low) // stride + 1
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         at = np.repeat(np.arange(len(sizes)), sizes)
-        a = low[at] + (np.arange(len(at)) - starts[at]) * stride[at]
-        weights = self._log_weights(open_, at, a)
+        first = low[at] + (np.arange(len(at)) - starts[at]) * stride[at]
+        width = np.minimum(stride[at], high[at] + 1 - first)
+        weights = self._log_weights(open_, at, first + (width - 1) // 2)
         top = np.maximum.reduceat(weights, starts)
         np.exp(weights - top[at], out=weights)
+        weights *= width
         below = np.cumsum(weights)
         ends = below[starts + sizes - 1]
         before = np.concatenate([[0.0], ends[:-1]])
-        log_z = top + np.log((ends - before) * stride) - self.priors.both(open_.s + open_.f + open_.members)
+        log_z = top + np.log(ends - before) - self.priors.both(open_.s + open_.f + open_.members)
         chosen = np.searchsorted(below, before + generator.random(len(sizes)) * (ends - before))
-        drawn = a[np.clip(chosen, starts, starts + sizes - 1)]
+        chosen = np.clip(chosen, starts, starts + sizes - 1)
+        drawn = first[chosen]
         if stride.max() > 1:
-            drawn = np.clip(drawn + generator.integers(-(stride // 2), (stride + 1) // 2), 0, open_.members)
-        return drawn, log_z
+            drawn = drawn + generator.integers(0, width[chosen])
+        return drawn, log_z, len(at)
 
     def _log_weights(self, open_: _Open, at: Whole, a: Whole) -> Array:
         left = open_.members[at] - a
@@ -123,6 +126,8 @@ class OpenNode:
 
     def __init__(self, splits: tuple[OpenSplit, ...]) -> None:
         self._splits = splits
+        self.looked_at = 0
+        """Numbers that draws were sums over, all of them together."""
 
     def draw(self, rest: Whole, members: Whole, old: Whole, generator: np.random.Generator) -> tuple[Whole, Array]:
         """Levels of `members` records a row, (rows, levels), and log Π Z of them less that of the `old` ones, for each row.
@@ -140,7 +145,9 @@ class OpenNode:
             first = np.zeros_like(members)
             if len(row):
                 members_of_both = np.concatenate([reached[i][row], before[row]])
-                a, log_z = each.draw(_Open(np.tile(row, 2), np.tile(s, 2), np.tile(f, 2), members_of_both), generator)
+                open_ = _Open(np.tile(row, 2), np.tile(s, 2), np.tile(f, 2), members_of_both)
+                a, log_z, numbers = each.draw(open_, generator)
+                self.looked_at += numbers
                 gain[row] += log_z[: len(row)] - log_z[len(row) :]
                 first[row] = a[: len(row)]
             for side, start, taken in ((0, low, first), (1, middle, reached[i] - first)):

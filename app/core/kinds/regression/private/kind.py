@@ -6,6 +6,7 @@ from typing import Any
 from app.core.decisions.estimands import Askable
 from app.core.kinds.groups.estimand import in_group_estimand
 from app.core.kinds.kind import CardWords, Kind
+from app.core.kinds.mechanism_fields import GaussianMechanism
 from app.core.kinds.protocols import Family, MechanismKind
 from app.core.kinds.regression.card import assumes
 from app.core.kinds.regression.mechanisms.moment_noise import PerturbedStatisticsMechanism
@@ -21,7 +22,10 @@ def private_regression_kind(families: Mapping[str, Family[Any]], askable: Askabl
     return Kind(
         name="regression by private groups",
         families=families,
-        mechanisms={"perturbed_statistics": MechanismKind(PerturbedStatisticsMechanism, GroupPerturbedStatistics)},
+        mechanisms={
+            "perturbed_statistics": MechanismKind(PerturbedStatisticsMechanism, GroupPerturbedStatistics),
+            "gaussian": MechanismKind(GaussianMechanism, GroupPerturbedStatistics),
+        },
         planner=PLANNER,
         estimands={"group": in_group_estimand(askable)},
         card=CardWords(
