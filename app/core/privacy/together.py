@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from app.core.privacy.cost import ORDERS, ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost
+from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
 
@@ -143,12 +144,13 @@ def _powers(cost: Cost, orders: Array) -> Array:
     finite = np.isfinite(values)
     last = int(np.flatnonzero(finite)[-1])
     found = np.interp(orders, knots[: last + 1], values[: last + 1])
-    beyond = np.maximum(orders - knots[last], 0.0)
-    slope = cost.pure if math.isfinite(cost.pure) else math.inf
-    found = found + np.where(beyond > 0, beyond * slope, 0.0)
     if not finite[: last + 1].all():
-        raise ValueError("a curve without a gap")
-    return np.asarray(np.minimum(found, (orders - 1) * cost.pure) if math.isfinite(cost.pure) else found)
+        raise NumericalFailure("a curve with a gap")
+    beyond = orders > knots[last]
+    if not math.isfinite(cost.pure):
+        return np.asarray(np.where(beyond, np.inf, found))
+    found = np.where(beyond, found + (orders - knots[last]) * cost.pure, found)
+    return np.asarray(np.minimum(found, (orders - 1) * cost.pure))
 
 
 def pure_curve(pure: float) -> Array:

@@ -81,7 +81,7 @@ INFERENTIAL_ASSUMPTION = (
 
 def inferential_text(value: dict[str, Any]) -> str:
     text = (
-        "If people's data depend on each other, more can be inferred about one person than from their own record; these "
+        "If people's data depend on each other, more can be concluded about one person than from their own record; these "
         "bound how far the log-odds can then move."
     )
     probable = value["probable"]

@@ -115,7 +115,7 @@ def visited(structure: Structure) -> float:
     logs = grid.log_prior + np.outer(np.arange(1_001), grid.eta) - 1_000 * grid.partition
     logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
     best, laws = math.inf, structure.couplings()[0]
-    for order in (1.75, 2.0, 3.0, 5.0):
+    for order in (1.75, 2.0, 3.0, 4.0, 6.0):
         terms = []
         for others, mass in enumerate(laws[0].tolist()):
             if mass > 0:
