@@ -102,7 +102,7 @@ async def test_the_card_says_in_words_what_a_guess_becomes(world: World) -> None
     probable = lines["inferential"]["value"]["probable"]
     answer = (await asked(world, release, {"people": {"kind": "household", "size": 4}, "exception": 0.05})).json()
     assert answer["probable"]["nu"] <= probable["household"] * (1 + 1e-9)
-    assert probable["household"] <= 1.02 * answer["probable"]["nu"]
+    assert probable["household"] <= 1.05 * answer["probable"]["nu"]
     assert lines["inferential"]["value"]["influenced"] == pytest.approx(2 * card["pure_epsilon"])
     assert lines["reconstruction"]["value"]["missed_at_least"] > 0
 
@@ -169,16 +169,24 @@ LARGE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.slow
-async def test_the_largest_structures_are_answered_and_never_with_less_than_one_person_loses(world: World) -> None:
+async def test_large_structures_are_answered_and_never_with_less_than_one_person_loses(world: World) -> None:
+    await _answered(world, ("chain", "tree", "frustrated", "joint"))
+
+
+@pytest.mark.deep
+async def test_the_largest_structures_are_answered_in_two_seconds_of_work(world: World) -> None:
+    await _answered(world, tuple(LARGE))
+
+
+async def _answered(world: World, names: tuple[str, ...]) -> None:
     _, release = await drawn(world)
     one = (await asked(world, release, {"people": {"kind": "household", "size": 1}})).json()
-    for name, people in LARGE.items():
+    for name in names:
         began = time.process_time()
-        answer = await asked(world, release, {"people": people})
+        answer = await asked(world, release, {"people": LARGE[name]})
         assert answer.status_code == 200, (name, answer.text)
         spent, found = time.process_time() - began, answer.json()
-        assert spent < 6.0, (name, spent)
+        assert spent < 4.0, (name, spent)
         assert found["pure"]["nu"] >= one["pure"]["nu"] * (1 - 1e-9), name
         assert found["probable"]["nu"] >= one["probable"]["nu"] * (1 - 1e-9), name
         assert found["guess"]["before"] <= found["guess"]["after"] <= 1

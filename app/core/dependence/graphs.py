@@ -96,19 +96,25 @@ def graph_exact(epsilon: float, count: int, edges: Sequence[Edge], fields: Seque
 
 def _root_odds(edges: Sequence[Edge], fields: Sequence[float], order: Sequence[int], root: int) -> float:
     """ln μ(s_root = 1)/μ(s_root = −1)."""
-    inside = {*order, root}
-    factors: list[tuple[tuple[int, ...], Array]] = [
-        ((node,), np.array([fields[node], -fields[node]])) for node in inside
+    place = {node: at for at, node in enumerate([*order, root])}
+    buckets: list[list[tuple[tuple[int, ...], Array]]] = [
+        [((node,), np.array([fields[node], -fields[node]]))] for node in place
     ]
-    factors += [((a, b), np.array([[j, -j], [-j, j]])) for a, b, j in edges if a in inside and b in inside]
-    for node in order:
-        touching = [factor for factor in factors if node in factor[0]]
-        factors = [factor for factor in factors if node not in factor[0]]
-        people, table = _product(touching)
+
+    def keep(people: tuple[int, ...], table: Array) -> None:
+        """With whoever of them is eliminated first."""
+        buckets[min(place[each] for each in people)].append((people, table))
+
+    for a, b, j in edges:
+        if a in place and b in place:
+            keep((a, b), np.array([[j, -j], [-j, j]]))
+    for at, node in enumerate(order):
+        people, table = _product(buckets[at])
         axis = people.index(node)
-        summed = np.logaddexp(np.take(table, 0, axis), np.take(table, 1, axis))
-        factors.append((people[:axis] + people[axis + 1 :], summed))
-    total = sum((table for people, table in factors if people), np.zeros(2))
+        rest = people[:axis] + people[axis + 1 :]
+        if rest:
+            keep(rest, np.logaddexp(np.take(table, 0, axis), np.take(table, 1, axis)))
+    _, total = _product(buckets[-1])
     return float(total[0] - total[1])
 
 

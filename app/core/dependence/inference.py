@@ -12,6 +12,7 @@ from app.core.dependence import leakage, odds
 from app.core.dependence.bound import Bound, least
 from app.core.dependence.losses import Losses, mean_distance, mixed_curve, variation
 from app.core.dependence.structure import Method, Structure
+from app.core.privacy.together import pure_curve
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,8 @@ def infer(losses: Losses, question: Question) -> dict[str, Any]:
     structure, one = question.structure, losses.group(1)
     pure = pure_bound(losses, structure)
     curve, slack = secret_curve(losses, structure), one.slack_delta
+    if pure is not None:
+        curve = np.minimum(curve, pure_curve(pure.value))
     told = _points(curve, slack, None if pure is None else pure.value)
     found: dict[str, Any] = {
         "assumption": "; ".join([structure.told, INDEPENDENT, *([KNOWN] if question.known else [])]),

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 ROUNDS_MAX = 2_000
 _LARGEST = 1e300
 _NEAR = 1e-13
-_PUSHES_EACH = 12
+_PUSHES_EACH, _PUSHES_MAX = 12, 1_200
 
 
 def attenuated(left: Array | float, right: Array | float) -> Array:
@@ -65,7 +65,7 @@ def pushed_bound(epsilons: Array, gamma: Array, secret: list[int]) -> float:
     others[secret] = False
     paid, residual = float(epsilons[secret].sum()), np.where(others, epsilons, 0.0)
     best = paid + float(k @ residual)
-    for _ in range(_PUSHES_EACH * len(gamma)):
+    for _ in range(min(_PUSHES_EACH * len(gamma), _PUSHES_MAX)):
         place = int(np.argmax(residual * k))
         r = float(residual[place])
         if r * k[place] <= 1e-9 * best:

@@ -66,9 +66,10 @@ class ReleaseLosses:
         return found
 
     def _own(self, count: int) -> GroupCost | None:
-        if not isinstance(self.mechanism, TogetherCosted):
+        mechanism: object = self.mechanism
+        if not isinstance(mechanism, TogetherCosted):
             return None
-        own = self.mechanism.together(self.model, self.people, self.unit_rows, self.cost, count)
+        own = mechanism.together(self.model, self.people, self.unit_rows, self.cost, count)
         return own if own is None or self.check is None else own.plus(self._checked(count))
 
     def _checked(self, count: int) -> GroupCost:
