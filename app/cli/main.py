@@ -7,6 +7,7 @@ import typer
 from app.cli import (
     check,
     doctor,
+    inference,
     keys,
     ledger,
     network,
@@ -45,6 +46,7 @@ app.command("query")(query.query)
 app.command("samples")(samples.samples)
 app.command("synthetic")(samples.synthetic)
 app.command("check")(check.check)
+app.command("inference")(inference.inference)
 app.command("doctor")(doctor.doctor)
 app.command("openapi")(operations.openapi)
 app.add_typer(keys.app, name="keys")

@@ -20,8 +20,8 @@ BAPS = {"kind": "baps", "samples": 10, "temperature": 0.05}
 POINT = {"kind": "map", "epsilon": 2.0}
 LINES = [
     "approximate", "pure", "renyi", "zcdp_rho", "gdp_mu", "papers_lipschitz", "robustness", "distinguishability",
-    "inferential", "min_entropy_leakage_bits", "min_entropy_leakage_bits_any_record", "collusion", "budget",
-    "range", "views", "synthetic", "moment",
+    "inferential", "guess", "reconstruction", "min_entropy_leakage_bits", "min_entropy_leakage_bits_any_record",
+    "collusion", "budget", "range", "views", "synthetic", "moment",
 ]  # fmt: skip
 
 

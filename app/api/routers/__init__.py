@@ -2,6 +2,7 @@
 
 from app.api.routers import (
     datasets,
+    inference,
     ledger,
     operations,
     people,
@@ -18,6 +19,7 @@ ROUTERS = (
     readings.router,
     synthetic.router,
     releases.router,
+    inference.router,
     people.me_router,
     plans.router,
     datasets.router,

@@ -7,9 +7,11 @@ from pydantic.config import JsonDict
 
 from app.api.schemas.accounts import COST, Cost
 from app.api.schemas.checks import CHECK_BODY, PlanCheck
+from app.api.schemas.inference import InferenceFigures
 from app.api.schemas.models import COUNTS, LAPLACE_MECHANISM, MECHANISM, MODEL, Mechanism, Model, PlanMechanismBody
 from app.api.schemas.plan_accuracy import HALF_WIDTH, PlannedRelease, PlanPrecision, PlanTargetBody
 from app.api.schemas.shapes import PEOPLE_MAX, Amount, Answer, Count, Delta, ParameterRange
+from app.core.dependence.questions import InferenceSpec
 from app.core.kinds.fit_check import CheckSpec
 from app.core.kinds.groups.parsing import GROUPS_MAX, By, Where
 from app.core.schema import ROWS_PER_PERSON_MAX, ColumnName, Columns
@@ -124,6 +126,9 @@ class PlanBody(Spec):
     )
     privacy_unit: PlanUnitBody | None = Field(default=None, description="null: one row a person.")
     check: CheckSpec | None = Field(default=None, description="A check of fit, on top of everything else; null: none.")
+    inference: InferenceSpec | None = Field(
+        default=None, description="What correlated people would lose by it; null: not asked."
+    )
 
 
 class PlanCost(Cost):
@@ -278,3 +283,8 @@ class Plan(Answer):
         "target by accuracy tells.",
     )
     release: PlannedRelease | None = Field(default=None, description="Of a target by accuracy: ready to be sent.")
+    inference: InferenceFigures | None = Field(
+        default=None,
+        exclude_if=lambda inference: inference is None,
+        description="What correlated people would lose by it, if that was asked.",
+    )

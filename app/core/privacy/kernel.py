@@ -56,8 +56,11 @@ def kernel_supremum(grid: PublicGrid, statistic_range: tuple[int, int], rows: in
 
 def supremum_under(ceiling: Ceiling, statistic_range: tuple[int, int], rows: int) -> Supremum:
     low, high = statistic_range
-    step = float(high - low)
-    ends = float(rows * low), float(rows * high)
+    return supremum_of_step(ceiling, (float(rows * low), float(rows * high)), float(high - low))
+
+
+def supremum_of_step(ceiling: Ceiling, ends: tuple[float, float], step: float) -> Supremum:
+    """Of datasets whose sums lie between the ends, `step` apart."""
     upward = _suprema(ceiling, (ends[0], ends[1] - step), step)
     downward = _suprema(ceiling.mirrored(), (-ends[1], -ends[0] - step), step)
     kl, *curve = np.maximum(upward, downward)

@@ -33,14 +33,15 @@ def odds_factor(pure_epsilon: float) -> float:
 
 
 def inferential_bound(pure_epsilon: float, total_influence: float) -> float:
-    """ν ≤ 2ε/(1−q) where each person's record is influenced by all others together by at most q < 1.
+    """ν ≤ ε/(1−q) where each person's record is influenced by all others together by at most q < 1.
 
-    Ghosh and Kleinberg, Theorem 4.2: with γ_ij half the log-ratio of P(x_i | rest) when x_j changes, Σ_j γ_ij·ε_j ≤ (1−δ)·ε_i
-    for every i gives ν_i ≤ 2ε_i/δ. All ε alike and row sums at most q are δ = 1 − q. Independent records need no factor 2.
+    With γ_ij a quarter of the largest log cross-ratio of two people's values, ν_i ≤ Σ_j k_j·ε_j for k = min(1, Γk), k_i = 1
+    (`dependence/influence.py`, C): with all ε alike and row sums at most q that is ε/(1−q). Ghosh and Kleinberg's Theorem 4.2
+    has twice as much.
     """
     if not 0 <= total_influence < 1:
         raise ValueError("a total influence in [0, 1)")
-    return pure_epsilon if total_influence == 0 else 2 * pure_epsilon / (1 - total_influence)
+    return pure_epsilon / (1 - total_influence)
 
 
 def relatives_bound(pure_epsilon: float, relatives: int, agreement: float) -> float:

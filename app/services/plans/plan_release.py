@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from app.core.dependence.inference import Question
+from app.core.dependence.questions import question_within
 from app.core.kinds import FitCheck, check_of, kind_of, parse_check, parse_model
 from app.core.kinds.accuracy_goal import LEVEL_DEFAULT, Goal
 from app.core.kinds.fit_check import NOTICED_SHARE, with_check
@@ -16,6 +18,7 @@ from app.services.budgets import cost_view, once_view
 from app.services.plans.accuracy_answers import precision_json
 from app.services.plans.asked_groups import described, planned_spec
 from app.services.plans.plan_accuracy import accuracy_figures
+from app.services.plans.plan_inference import inference_json
 from app.services.plans.plan_questions import mechanism_of, plan_columns, read_delta, read_goal, read_unit_rows
 from app.services.runtime.cost_cache import check_people, compute
 from app.services.runtime.runtime import Runtime
@@ -38,7 +41,8 @@ async def plan_release(runtime: Runtime, *, spec: Mapping[str, Any]) -> dict[str
     question, goal = _read(runtime, spec)
     check = parse_check(spec.get("check"), question.model)
     check_people(question.people, question.unit_rows)
-    plan = await compute(runtime, lambda: _plan(question, goal, check))
+    asked = None if spec.get("inference") is None else question_within(spec, "inference", question.delta)
+    plan = await compute(runtime, lambda: _plan(question, goal, check, asked))
     runtime.warm.plans.put(memo, plan, 1)
     return plan
 
@@ -85,14 +89,27 @@ def _read_calibrate(asked: object, mechanism: Mapping[str, Any], target: Target 
     return asked
 
 
-def _plan(question: PlanQuestion, goal: Goal | None, check: FitCheck | None) -> dict[str, Any]:
+def _plan(question: PlanQuestion, goal: Goal | None, check: FitCheck | None, asked: Question | None) -> dict[str, Any]:
     if goal is None:
         figures = kind_of(question.model).planner.figures(question)
-        return _plan_json(question, figures, check) | _intervals_json(figures)
+        return (
+            _plan_json(question, figures, check)
+            | _intervals_json(figures)
+            | _inference_json(question, figures, check, asked)
+        )
     found, more = accuracy_figures(question, goal)
     if check is not None:
         more["release"]["check"] = check.as_json()
-    return _plan_json(question, found, check) | more
+    return _plan_json(question, found, check) | more | _inference_json(question, found, check, asked)
+
+
+def _inference_json(
+    question: PlanQuestion, found: Figures, check: FitCheck | None, asked: Question | None
+) -> dict[str, Any]:
+    if asked is None:
+        return {}
+    cost = with_check(found.cost, check, question.unit_rows)
+    return {"inference": inference_json(asked, question, found, cost, check)}
 
 
 def _intervals_json(found: Figures) -> dict[str, Any]:

@@ -6,22 +6,22 @@ sentence for someone who is not a mathematician.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.kinds import FitCheck, ReleaseModel, check_of, kind_of
+from app.core.kinds.group_costs import ReleaseLosses
 from app.core.kinds.kind import CardWords
 from app.core.kinds.plan_figures import finite
 from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
 from app.core.privacy.concentrated import certified_gdp_mu, release_rho
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.together import GroupCost
 from app.core.schema import Column
+from app.services.reading import inference_lines as about
 
 ERROR_SHOWN = 0.05
-INFLUENCE_SHOWN = 0.5
-RELATIVES_SHOWN = 2
-AGREEMENT_SHOWN = 0.75
 WEAK_EPSILON = 20.0
 """From here the card says that a pure ε alone protects nobody: a factor of half a billion."""
 NO_PURE = (
@@ -53,6 +53,8 @@ class CardFacts:
     cap_epsilon: float
     check: FitCheck | None = None
     neighbours: str = REPLACE_ONE
+    known_groups: dict[int, GroupCost] = field(default_factory=dict)
+    """Remembered between lines."""
 
     @property
     def words(self) -> CardWords:
@@ -71,6 +73,13 @@ class CardFacts:
     def slack(self) -> float:
         """The part of δ an inexact sampler takes, for all samples."""
         return self.cost.total.slack_delta
+
+    @property
+    def losses(self) -> ReleaseLosses:
+        """Of groups of people, by what one person costs."""
+        return ReleaseLosses(
+            self.model, None, self.cost, self.people, self.unit_rows, self.cost.samples, known=self.known_groups
+        )
 
     @property
     def check_kl(self) -> float:
@@ -201,27 +210,26 @@ def _distinguishability(facts: CardFacts) -> dict[str, Any]:
 
 
 def _inferential(facts: CardFacts) -> dict[str, Any]:
-    pure = facts.pure
-    if math.isinf(pure):
-        return _line("inferential", None, "exact", "from the pure ε only", NO_PURE)
-    value = {
-        "independent": finite(pure),
-        "influence": INFLUENCE_SHOWN,
-        "influenced": finite(say.inferential_bound(pure, INFLUENCE_SHOWN)),
-        "relatives": RELATIVES_SHOWN,
-        "agreement": AGREEMENT_SHOWN,
-        "with_relatives": finite(say.relatives_bound(pure, RELATIVES_SHOWN, AGREEMENT_SHOWN)),
-    }
-    assumption = (
-        f"`influenced`: each person's data influenced by all others together by at most {INFLUENCE_SHOWN:g} (symmetric "
-        f"multiplicative influence, half log-ratios); `with_relatives`: {RELATIVES_SHOWN} others share a yes/no record with "
-        f"probability {AGREEMENT_SHOWN:g} each; both from the pure ε only"
+    value = about.inferential_value(facts.pure, facts.losses, facts.delta)
+    return _line(
+        "inferential", value, "certified", facts.assuming(about.INFERENTIAL_ASSUMPTION), about.inferential_text(value)
     )
+
+
+def _guess(facts: CardFacts) -> dict[str, Any]:
+    value = about.guess_value(facts.losses, facts.delta)
+    assumption = "one of two equally likely values of one person; who is not named is independent of them"
+    return _line("guess", value, "certified", facts.assuming(assumption), about.told_guess(value))
+
+
+def _reconstruction(facts: CardFacts) -> dict[str, Any]:
+    value = about.reconstruction_value(facts.losses)
     text = (
-        "If people's data depend on each other, more can be inferred about one person than from their own record; these "
-        "bound how far the log-odds can then move."
+        "Whoever writes down everybody's data after reading this release is wrong about at least "
+        f"{value['missed_at_least']:.3g} people on average, whatever the data of the others, for some data of {value['group']}."
     )
-    return _line("inferential", value, "certified", assumption, text)
+    assumption = "Le Cam's two points: some dataset, on average over the release, whatever the method"
+    return _line("reconstruction", value, "certified", facts.assuming(assumption), text)
 
 
 def _leakage(facts: CardFacts) -> dict[str, Any]:
@@ -229,7 +237,7 @@ def _leakage(facts: CardFacts) -> dict[str, Any]:
         return _line("min_entropy_leakage_bits", None, "exact", "from the pure ε only", NO_PURE)
     bits = say.leakage_bits(facts.pure, 2)
     assumption = "one person with one of two equally likely records; from the pure ε only"
-    text = f"The whole release leaks at most {bits:.3g} of the 1 bit there is to know about such a record."
+    text = f"The whole release leaks at most {bits:.3g} of the 1 bit there is to know about such a record.{_saturated(facts)}"
     return _line("min_entropy_leakage_bits", bits, "certified", assumption, text)
 
 
@@ -241,7 +249,12 @@ def _leakage_of_any(facts: CardFacts) -> dict[str, Any]:
     bits = say.leakage_bits(facts.pure, values)
     assumption = f"one person with one of {values} equally likely records, all the statistic tells apart; pure ε only"
     text = f"The whole release leaks at most {bits:.3g} of the {math.log2(values):.3g} bits there are to know about it."
+    text += _saturated(facts)
     return _line("min_entropy_leakage_bits_any_record", bits, "certified", assumption, text)
+
+
+def _saturated(facts: CardFacts) -> str:
+    return " Saturated: at so large a pure ε this line says nothing." if facts.pure > WEAK_EPSILON else ""
 
 
 def _budget(facts: CardFacts) -> dict[str, Any]:
@@ -298,6 +311,8 @@ LINES: tuple[Callable[[CardFacts], dict[str, Any]], ...] = (
     _robustness,
     _distinguishability,
     _inferential,
+    _guess,
+    _reconstruction,
     _leakage,
     _leakage_of_any,
     _collusion,

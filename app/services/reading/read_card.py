@@ -1,5 +1,6 @@
 """The guarantee card: what is promised to the people in the data, line by line, from public numbers only."""
 
+import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -58,7 +59,8 @@ async def read_card(runtime: Runtime, *, principal: AnyPrincipal, release_id: st
         kept = await is_evidence_kept(connection, release, model)
         population = await _population(connection, dataset)
     views = await find_views(release, model, kept=kept)
-    return build_card(release, dataset, runtime.settings.epsilon_max, account, views, population)
+    ceiling = runtime.settings.epsilon_max
+    return await asyncio.to_thread(build_card, release, dataset, ceiling, account, views, population)
 
 
 async def _population(connection: Connection, dataset: Dataset) -> tuple[str, Account] | None:

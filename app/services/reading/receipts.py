@@ -15,6 +15,7 @@ A receipt is a function of the first k samples, of what was measured and of publ
 changes a file can change its receipt, but not so that it agrees with the card and the ledger that others hold.
 """
 
+import asyncio
 import hmac
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,6 +96,6 @@ async def _provenance(runtime: Runtime, release_id: str) -> Provenance:
         secret = await installation.get_secret(connection, installation.CACHE)
     if release is None or dataset is None or sequence is None or sequence not in found:
         raise IntegrityFailure("a published release without its charge")
-    card = build_card(release, dataset, runtime.settings.epsilon_max)
+    card = await asyncio.to_thread(build_card, release, dataset, runtime.settings.epsilon_max)
     line = {"id": None if signed is None else signed.ledger, "sequence": sequence, "digest": found[sequence].hex()}
     return Provenance(dataset.id, str(card["digest"]), line, secret)

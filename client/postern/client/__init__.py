@@ -67,6 +67,7 @@ from postern.client.results.answers import Answer, Answers, AnswerWarning, Check
 from postern.client.results.cards import Card, digest_of_card
 from postern.client.results.checks import FitCheck
 from postern.client.results.density import Curve, Histogram, JointHistogram
+from postern.client.results.inferences import Inference
 from postern.client.results.receipts import Receipt, ReceiptCheck
 from postern.client.results.samples import Samples
 from postern.client.results.summaries import Summary, SummaryRow
@@ -92,6 +93,7 @@ __all__ = [
     "Estimand",
     "FitCheck",
     "Histogram",
+    "Inference",
     "InvalidInput",
     "JointHistogram",
     "Misconfigured",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from postern.client.asking import AskedRelease
-from postern.client.call import Call
+from postern.client.call import Call, given
 from postern.client.calls import pages, readers
 from postern.client.exporting import form_of, whole_file
 from postern.client.questions import AnyQuestion, View
@@ -18,6 +18,7 @@ from postern.client.results.answers import Answer, Answers, Check, Refused, Stre
 from postern.client.results.cards import Card
 from postern.client.results.checks import FitCheck
 from postern.client.results.density import Density
+from postern.client.results.inferences import Inference
 from postern.client.results.receipts import Receipt, ReceiptCheck
 from postern.client.results.releases import Access, Progress, ReleaseFacts
 from postern.client.results.samples import Samples
@@ -130,6 +131,25 @@ class AsyncRelease(AskedRelease[Coroutine[Any, Any, Answer]]):
     async def fit_check(self) -> FitCheck:
         """Whether rows look like the model's, if a check was paid for with it, or with the part. Raises Conflict if none was."""
         return await self._client.send(readers.fit_check(self.id, self.part_name))
+
+    async def inference(
+        self,
+        people: Mapping[str, Any],
+        *,
+        secret: Mapping[str, Any] | None = None,
+        knowledge: Literal["prior", "any"] | None = None,
+        exception: float | None = None,
+        gain: Sequence[Sequence[float]] | None = None,
+        nu: float | None = None,
+        samples: int | None = None,
+        releases: Sequence[str] | None = None,
+    ) -> Inference:
+        """How far anyone can move their belief about a person whose data depend on others', such as
+        `{"kind": "household", "size": 4}`. `nu` asks which ε, and how many samples, would keep log-odds so close; `releases` are
+        others of the dataset to take together with this one. Free: nothing is read but public numbers."""
+        asked = given(secret=secret, knowledge=knowledge, exception=exception, gain=gain, samples=samples)
+        asked |= given(releases=releases, target=None if nu is None else {"nu": nu})
+        return await self._client.send(readers.infer(self.id, {"people": dict(people)} | asked))
 
     async def summary(self, parameters: Sequence[str] | None = None, *, level: float = 0.9) -> Summary:
         found: list[SummaryPage] = []

@@ -1,6 +1,6 @@
 """What everyone with a right to a release does: look, buy, ask, export."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from postern.client.call import Call, encode, nothing, once, path, query, reads
@@ -11,6 +11,7 @@ from postern.client.results.cards import Card, read_card
 from postern.client.results.checks import FitCheck
 from postern.client.results.datasets import PublicDataset
 from postern.client.results.density import Density, read_density
+from postern.client.results.inferences import Inference
 from postern.client.results.people import Me
 from postern.client.results.releases import Access, ReleaseFacts
 from postern.client.results.samples import Samples, read_samples
@@ -39,7 +40,7 @@ SUFFIXES = {
 }
 
 _me, _release, _access = reads(Me), reads(ReleaseFacts), reads(Access)
-_public_dataset = reads(PublicDataset)
+_public_dataset, _inference = reads(PublicDataset), reads(Inference)
 _answer, _check, _summary, _fit_check = reads(Answer), reads(Check), reads(SummaryPage), reads(FitCheck)
 
 
@@ -61,6 +62,10 @@ def read_card_of(release: str) -> Call[Card]:
 
 def fit_check(release: str, part: str | None = None) -> Call[FitCheck]:
     return Call("GET", path("releases", release, "check"), _fit_check, query(part=part))
+
+
+def infer(release: str, question: Mapping[str, Any]) -> Call[Inference]:
+    return Call("POST", path("releases", release, "inference"), _inference, body=encode(dict(question)))
 
 
 def buy_access(release: str, samples: int, idempotency_key: str | None, part: str | None = None) -> Call[Access]:

@@ -26,8 +26,9 @@ from app.core.kinds.networks.several_rows import UNIT_ROWS_PLACED_MAX
 from app.core.kinds.networks.shapes import block_shapes, touched_blocks
 from app.core.kinds.networks.statistic import clamped_counts
 from app.core.parameters import Parameter
-from app.core.privacy.cost import Cost
+from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.together import GroupCost, range_curve
 from app.core.statistics.counts import ExactCounts
 
 
@@ -47,6 +48,9 @@ class NetworkBaps(BapsFields):
             method=method_of(record, unit_rows),
             grid_points=record.grid_points,
         )
+
+    def together(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost:
+        return record_range(model, people, unit_rows, self.temperature, count)
 
     def attribute_cost(self, model: NetworkModel, people: int, unit_rows: int) -> Cost:
         """If only one attribute of one record changed: beside the papers' 2NτL, never charged."""
@@ -86,6 +90,17 @@ def draw_cost(model: NetworkModel, people: int, unit_rows: int, temperature: flo
     record = record_cost(model, people, unit_rows, temperature)
     shapes = block_shapes(model, people * unit_rows, unit_rows, temperature)
     return with_slack(record.cost, record.touched, largest_error(shapes))
+
+
+def record_range(model: NetworkModel, people: int, unit_rows: int, temperature: float, count: int) -> GroupCost:
+    """One draw, by the range of so many people's records together: what is worse than a path of neighbours for few people is
+    better for many."""
+    record = record_cost(model, people, unit_rows, temperature)
+    shapes = block_shapes(model, people * unit_rows, unit_rows, temperature)
+    span = record.range_pure * count
+    ranged = Cost(span, tuple(range_curve(span).tolist()))
+    cost = with_slack(ranged, count * record.touched, largest_error(shapes))
+    return GroupCost(cost, ZERO_COST, cost.curve[0], 0.0)
 
 
 def draw_brackets(model: NetworkModel, people: int, unit_rows: int, temperature: float) -> tuple[Cost, Cost]:

@@ -40,6 +40,7 @@ from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, seeded_noise
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost, chargeable
+from app.core.privacy.together import GroupCost
 from app.core.statistics.counts import ExactCounts
 from app.errors import InvalidMechanism, InvalidModel
 
@@ -109,6 +110,12 @@ class NetworkFourier(MeasuresTables, NoBelief):
             method="exact: discrete Laplace on characters" if exact else "certified: discrete Laplace on characters",
             grid_points=0,
         )
+
+    def together(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost:
+        """Moves of so many people add up, in all and in every character."""
+        total, largest = sensitivity(model, unit_rows)
+        once = moved_cost(count * total, count * largest, self.scale(model, unit_rows))
+        return GroupCost(ZERO_COST, once, 0.0, once.curve[0])
 
     def scale(self, model: NetworkModel, unit_rows: int) -> float:
         epsilon = self.epsilon if self.law == 1 else chargeable(self.epsilon)

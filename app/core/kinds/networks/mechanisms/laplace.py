@@ -20,6 +20,7 @@ from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, seeded_noise
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost, chargeable
+from app.core.privacy.together import GroupCost
 from app.core.statistics.counts import ExactCounts
 
 Array = NDArray[np.float64]
@@ -42,6 +43,12 @@ class NetworkLaplace(MeasuresTables, LaplaceFields):
             method="exact: discrete Laplace on every moved count" if unit_rows == 1 else "certified: discrete Laplace",
             grid_points=0,
         )
+
+    def together(self, model: NetworkModel, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost:
+        """Moves of so many people add up, in all and in every cell."""
+        scale = self.scale(model, unit_rows)
+        once = moved_cost(count * sensitivity(model, unit_rows), count * unit_rows, scale)
+        return GroupCost(ZERO_COST, once, 0.0, once.curve[0])
 
     def scale(self, model: NetworkModel, unit_rows: int) -> float:
         epsilon = self.epsilon if self.law == 1 else chargeable(self.epsilon)

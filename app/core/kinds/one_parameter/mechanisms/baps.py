@@ -17,7 +17,9 @@ from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.parameters import Parameter
 from app.core.privacy.drawn_cost import drawn_cost
+from app.core.privacy.group_draws import drawn_together
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.together import GroupCost
 from app.core.statistics.sums import ExactStatistic
 
 
@@ -36,6 +38,10 @@ class Baps(BapsFields):
             method=draw.method,
             grid_points=draw.grid_points,
         )
+
+    def together(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost | None:
+        """`group_draws.py`; with several rows a person by the range of all their rows together."""
+        return drawn_together(model, people, unit_rows, self.temperature, cost.per_sample, count)
 
     def draw(
         self,

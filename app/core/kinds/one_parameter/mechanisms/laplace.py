@@ -30,6 +30,7 @@ from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
 from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale, noise_seconds
 from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
+from app.core.privacy.together import GroupCost
 from app.core.statistics.sums import ExactStatistic
 
 _FACTORS = (1, 1)
@@ -53,6 +54,15 @@ class Laplace(MeasuresSum, LaplaceFields):
             method="exact: discrete Laplace",
             grid_points=grid_points(model, people * unit_rows),
         )
+
+    def together(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost:
+        """Shifts of so many people add up; with several rows, at most (2kc − e)·h and e for a total difference of e rows."""
+        steps, scales = model.statistic.steps, self.scales(model, unit_rows)
+        several = unit_rows > 1
+        once = (
+            rows_cost(steps, count * unit_rows, scales) if several else discrete_laplace_cost(count * steps, scales[0])
+        )
+        return GroupCost(ZERO_COST, once, 0.0, once.curve[0])
 
     def scales(self, model: Model, unit_rows: int) -> Scales:
         """Of the noise on the sum and, where people may have several rows, on their number."""

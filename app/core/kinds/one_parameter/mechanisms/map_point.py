@@ -39,12 +39,15 @@ from app.core.kinds.mechanism_fields import AUTO_SCORE, CURRENT_LAW, SCORES, Map
 from app.core.kinds.one_parameter.beliefs.measurements import DrawnPoints, Measurement, ScoredPoint
 from app.core.kinds.one_parameter.beliefs.posterior import calibrated_belief, calibrated_range
 from app.core.kinds.one_parameter.families import Model
-from app.core.kinds.one_parameter.map_cost import scored_cost, tempered_cost
+from app.core.kinds.one_parameter.map_cost import choice_cost, scored_cost, tempered_cost
 from app.core.kinds.one_parameter.map_simulation import PointError, log_density_error, probability_error
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.parameters import Parameter
+from app.core.privacy.cost import ZERO_COST
+from app.core.privacy.group_draws import drawn_together
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, point_change, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
+from app.core.privacy.together import GroupCost
 from app.core.statistics.sums import ExactStatistic
 from app.errors import NumericalFailure
 
@@ -71,6 +74,15 @@ class MapPoint(MapFields):
             return tempered_cost(model, people, unit_rows, self.epsilon, power)
         gain = score_gain(self.epsilon, score_sensitivity(model, people, unit_rows, self.law))
         return scored_cost(model, people, unit_rows, self.epsilon, gain)
+
+    def together(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost | None:
+        """By its log-density one draw at a power; by probability a choice whose range adds up."""
+        if self.settled(model, people, unit_rows).score == "log_density":
+            power = likelihood_power(model, self.epsilon, people, unit_rows)
+            found = drawn_together(model, people, unit_rows, power, cost.once, count)
+            return None if found is None else GroupCost(ZERO_COST, found.per_sample, 0.0, found.kl_each)
+        once = choice_cost(count * chargeable(self.epsilon))
+        return GroupCost(ZERO_COST, once, 0.0, once.curve[0])
 
     def draw(
         self,

@@ -68,6 +68,11 @@ class MeanBall:
     def draw_cost(self) -> Cost:
         return draw_cost(tuple(self._divergence(order) for order in ORDERS), self.bounds)
 
+    def group_cost(self, people: int) -> Cost:
+        """So many people tilt the posterior so many times as much; the curvature is everybody's."""
+        slope, R = people * self.lipschitz, self._model.radius
+        return draw_cost(tuple(tilted_bound(order, slope, self.lowest, R) for order in ORDERS), self.bounds)
+
     def kl_sup(self) -> float:
         return inexact_kl(self._divergence(1.0), self.bounds.log_ratio)
 

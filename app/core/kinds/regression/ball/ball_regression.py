@@ -46,12 +46,15 @@ class RegressionBall:
         """The range over the ball of what one person changes, tight."""
         return self._unit_rows * self._strength * loss_range(self._model.radius, self._model.dimension)
 
-    def _divergences(self) -> tuple[float, ...]:
-        """KL, then D_α at every order."""
-        model, orders = self._model, (1.0, *ORDERS)
+    def _divergences(self, people: int = 1) -> tuple[float, ...]:
+        """KL, then D_α at every order, where so many people change."""
+        model, orders, rows = self._model, (1.0, *ORDERS), people * self._unit_rows
         return regression_divergences(
-            orders, self._strength, self._rows, self._unit_rows, model.precision, model.radius, model.dimension
+            orders, self._strength, self._rows, rows, model.precision, model.radius, model.dimension
         )
+
+    def group_cost(self, people: int) -> Cost:
+        return draw_cost(self._divergences(people)[1:], self.bounds)
 
     def draw_cost(self) -> Cost:
         return draw_cost(self._divergences()[1:], self.bounds)

@@ -25,7 +25,9 @@ from app.core.kinds.regression.normal_model import MeanAndSdModel
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
 from app.core.parameters import Parameter
+from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
+from app.core.privacy.together import GroupCost
 from app.core.statistics.moments import ExactMoments
 from app.errors import CalibratedUnavailable, InvalidMechanism
 
@@ -63,6 +65,11 @@ class RegressionBaps(BapsFields):
             method="certified: the least of bounds over all data of so many people; sampler in doubles with a declared allowance",
             grid_points=0,
         )
+
+    def together(self, model: DrawnModel, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost:
+        """The bounds know what many rows change at once. The sampler's slack stands once, however many people change."""
+        each = self._ball(model, people, unit_rows).group_cost(min(count, people))
+        return GroupCost(each, ZERO_COST, min(each.curve), 0.0)
 
     def draw(
         self,
