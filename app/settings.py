@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     )
     signing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     data_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
+    sealing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     verifying_keys: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="public keys of 64 hexadecimal digits separated by ','"
     )

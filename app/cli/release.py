@@ -27,6 +27,10 @@ def release(
         list[str] | None, typer.Option(help="Group by this column; again for another. Overrides the file's.")
     ] = None,
     where: Annotated[str | None, typer.Option(help="A condition on rows, such as 'age >= 65'.")] = None,
+    statistics: Annotated[
+        str | None,
+        typer.Option(help="Of a dataset without rows: the file that `postern statistics` wrote for this very release."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="For lists and dashboards. Overrides the file's.")] = None,
     description: Annotated[str | None, typer.Option(help="For whoever reads it. Overrides the file's.")] = None,
     force: Annotated[
@@ -49,6 +53,7 @@ def release(
     if check and "models" in body:
         raise InvalidInput("--check-epsilon", "nothing for several models: `check` stands beside the model it is of")
     said = given(by=by or None, where=where, title=title, description=description, force=force or None)
+    said |= given(source=stewards.sealed_source(statistics))
     with remote_client() as client:
         facts = client.send(stewards.request_release(dataset, body | said | check, idempotency_key))
         if wait_s > 0:

@@ -20,6 +20,7 @@ from app.sources.row_statistics import Exact, compute
 from app.sources.sealed_files import is_sealed, unseal
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.uploads import UploadStore
+from app.sources.vouched.sealed_source import SealedStatistics
 
 
 class RowSource(Protocol):
@@ -45,6 +46,8 @@ class SourceContext:
     data_key: Callable[[], DataKey] | None = None
     """Opens uploads that lie sealed; asked for when one is first met."""
     other_columns: OtherColumns = "ignore"
+    vouched: SealedStatistics | None = None
+    """What was sealed for the release that is to be drawn, where a source has no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +155,17 @@ def _open_file(spec: SourceSpec, context: SourceContext) -> RowSource:
     return FileRows(find, context, spec.rows_max)
 
 
+def _open_statistics(spec: SourceSpec, context: SourceContext) -> RowSource:
+    """What was sealed elsewhere for one release."""
+    if context.vouched is None:
+        raise DataMissing("there are no statistics but those that are sealed for a release")
+    return context.vouched
+
+
 SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {
     "upload": _open_upload,
     "file": _open_file,
+    "statistics": _open_statistics,
 }
 
 

@@ -10,6 +10,7 @@ from app.api.routers import (
     queries,
     readings,
     releases,
+    statistics,
     synthetic,
 )
 
@@ -18,6 +19,7 @@ ROUTERS = (
     readings.router,
     synthetic.router,
     releases.router,
+    statistics.router,
     people.me_router,
     plans.router,
     datasets.router,

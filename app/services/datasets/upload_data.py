@@ -74,7 +74,7 @@ async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str) -> Da
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     if dataset.source["kind"] != "upload":
-        raise UnsupportedFormat("body", "no upload: this dataset's rows come from a file")
+        raise UnsupportedFormat("body", f"no upload: the source of this dataset is `{dataset.source['kind']}`")
     if dataset.rehearsal is not None:
         raise Conflict("this is a rehearsal: its rows are made up, and real ones never come into it")
     if dataset.archived_us is not None:

@@ -3,14 +3,17 @@
 from app.services.releases.buy_access import buy_access
 from app.services.releases.cancel_release import cancel_release
 from app.services.releases.read_releases import list_releases, read_release
-from app.services.releases.request_release import request_release
+from app.services.releases.request_release import plan_statistics, request_release
 from app.services.releases.run_worker import run_worker
+from app.services.releases.sealed_statistics import sealing_key_view
 
 __all__ = [
     "buy_access",
     "cancel_release",
     "list_releases",
+    "plan_statistics",
     "read_release",
     "request_release",
     "run_worker",
+    "sealing_key_view",
 ]

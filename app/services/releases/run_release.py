@@ -22,11 +22,13 @@ from app.core.kinds.belief import Drawn
 from app.core.kinds.fit_check import AnyCheck
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.services.datasets.dataset_sources import dataset_source, rows_present
+from app.services.datasets.wipe_sealed import wipe_sealed
 from app.services.datasets.wipe_uploads import wipe_used_upload
 from app.services.releases.charged_release import is_charged
 from app.services.releases.end_release import LeaseLost, give_up, publish_samples
 from app.services.releases.measure_pace import installation_pace
 from app.services.releases.public_moment import Moment, Slots, duration_us, release_seconds, wipe_duration_us
+from app.services.releases.sealed_statistics import sealed_source
 from app.services.releases.stored_release import cost_from_json, stored_checks, stored_mechanism, stored_model
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.runtime import Runtime
@@ -125,7 +127,9 @@ async def _readable_dataset(runtime: Runtime, release: Release) -> Dataset:
             raise NotCharged
     if dataset.data_version != release.data_version or dataset.data_state != "ready":
         raise DataMissing("the rows this release was charged for are gone")
-    if not await asyncio.to_thread(rows_present, runtime, dataset):
+    vouched = await sealed_source(runtime, release, dataset)
+    here = asyncio.to_thread(rows_present, runtime, dataset) if vouched is None else asyncio.to_thread(vouched.present)
+    if not await here:
         raise DataMissing("the file with the rows is gone, or its key")
     return dataset
 
@@ -165,7 +169,7 @@ def _rehearse(
 
 async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
-    source = dataset_source(runtime, dataset)
+    source = dataset_source(runtime, dataset, vouched=await sealed_source(runtime, release, dataset))
     model = stored_model(release, dataset)
     mechanism, check = stored_mechanism(release, model), stored_checks(release, model)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
@@ -190,6 +194,7 @@ async def _give_back(runtime: Runtime, release: Release, token: str) -> None:
 
 async def _wipe(runtime: Runtime, release: Release) -> None:
     """How long zeros take to write depends on the file; the next release in line begins as if it always took the same."""
+    await wipe_sealed(runtime, release.id)  # its length is public
     began = runtime.monotonic()
     dataset = await wipe_used_upload(runtime, release.dataset_id, release.data_version)
     if dataset is None:

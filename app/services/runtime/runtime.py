@@ -19,10 +19,11 @@ from app.services.runtime.warm_cache import WarmMemory
 from app.settings import Settings
 from app.sources.data_key import DataKey
 from app.sources.uploads import UploadStore
+from app.sources.vouched.sealing_key import SealingKey
 from app.storage.cache import Cache, open_cache
 from app.storage.engine import Database
 from app.storage.notary import OPTION, Notary
-from app.storage.signing_keys import DATA_KEY_FILE, Keys, load_keys, read_or_make_secret
+from app.storage.signing_keys import DATA_KEY_FILE, SEALING_KEY_FILE, Keys, load_keys, read_or_make_secret
 from app.storage.witnesses import Witnesses, open_witnesses
 
 COMPUTATIONS_MAX = 2
@@ -42,7 +43,8 @@ class VerifiedKey:
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """`clock` gives microseconds since the epoch, `random_bytes` the operating system's randomness. `monotonic` counts seconds
-    and cannot be set; `sleep` waits for some. `data_key` opens uploaded rows; it is read, or made, when first asked for."""
+    and cannot be set; `sleep` waits for some. `data_key` opens uploaded rows, `sealing_key` statistics that come without
+    rows; each is read, or made, when first asked for."""
 
     settings: Settings
     database: Database
@@ -58,6 +60,7 @@ class Runtime:
     clock: Callable[[], int]
     random_bytes: Callable[[int], bytes]
     data_key: Callable[[], DataKey]
+    sealing_key: Callable[[], SealingKey]
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
@@ -95,6 +98,7 @@ async def open_runtime(settings: Settings) -> Runtime:
         clock=lambda: time.time_ns() // 1_000,
         random_bytes=os.urandom,
         data_key=once(lambda: _data_key(settings)),
+        sealing_key=once(lambda: load_sealing_key(settings)),
     )
 
 
@@ -102,6 +106,12 @@ def _data_key(settings: Settings) -> DataKey:
     if settings.data_key is not None:
         return DataKey(settings.data_key.get_secret_value())
     return DataKey(read_or_make_secret(settings.data_dir, DATA_KEY_FILE))
+
+
+def load_sealing_key(settings: Settings) -> SealingKey:
+    if settings.sealing_key is not None:
+        return SealingKey(settings.sealing_key.get_secret_value())
+    return SealingKey(read_or_make_secret(settings.data_dir, SEALING_KEY_FILE))
 
 
 def _keys(settings: Settings) -> Keys:

@@ -3,8 +3,11 @@
 A `spec` is the request's JSON as the service takes it; the clients' methods build it from their arguments.
 """
 
+import base64
 from collections.abc import Mapping
 from datetime import datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -15,10 +18,11 @@ from postern.client.results.datasets import Dataset, Population, PublicDataset, 
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
-from postern.client.results.releases import ReleaseFacts
+from postern.client.results.releases import ReleaseFacts, SealingKey
 from postern.client.uploads import body_of, names_of
 
 Spec = Mapping[str, Any]
+Sealed = bytes | str | PathLike[str]
 Role = Literal["analyst", "dashboard", "auditor"]
 Separator = Literal["comma", "semicolon", "tab", "pipe"]
 
@@ -29,6 +33,7 @@ _dataset, _upload, _release = reads(Dataset), reads(Upload), reads(ReleaseFacts)
 _draft, _population = reads(SchemaDraft), reads(Population)
 _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
+_sealing_key = reads(SealingKey)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
@@ -107,6 +112,23 @@ def plan_together(spec: Spec) -> Call[SharedPlan]:
 def request_release(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[ReleaseFacts]:
     where = path("datasets", id_of(dataset), "releases")
     return Call("POST", where, _release, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def plan_statistics(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[dict[str, Any]]:
+    where = path("datasets", id_of(dataset), "statistics")
+    return Call("POST", where, msgspec.json.decode, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def sealing_key() -> Call[SealingKey]:
+    return Call("GET", path("statistics", "key"), _sealing_key)
+
+
+def sealed_source(statistics: Sealed | None) -> dict[str, str] | None:
+    """Of what `postern statistics` wrote: its path, or its bytes."""
+    if statistics is None:
+        return None
+    body = statistics if isinstance(statistics, bytes) else Path(statistics).read_bytes()
+    return {"kind": "statistics", "sealed": base64.b64encode(body).decode()}
 
 
 def create_analyst(name: str, role: Role, idempotency_key: str | None) -> Call[Analyst]:
