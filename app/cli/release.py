@@ -1,5 +1,6 @@
 """`postern release`: ask a running service for a release. `postern access`: pay for samples of one."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from app.cli.check import CheckDelta, CheckEpsilon, check_spec
 from app.cli.json_files import print_json, read_json_file
 from app.cli.remote import PartOption, as_sent, remote_client
+from app.cli.steward.progress import bar, follow_release
 from app.errors import InvalidInput
 
 Json = dict[str, Any]
@@ -58,6 +60,9 @@ def release(
         facts = client.send(stewards.request_release(dataset, body | said | check, idempotency_key))
         if wait_s > 0:
             try:
+                if sys.stderr.isatty():
+                    with bar() as draw:
+                        follow_release(client, facts.id, draw, wait_s)
                 client.wait(facts, wait_s)
             except WaitedTooLong:
                 typer.echo(f"postern: {facts.id} is still pending", err=True)

@@ -169,6 +169,31 @@ class SealingPlanView:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseProgressView:
+    """For the steward alone: bytes depend on rows, and so may attempts."""
+
+    release: str
+    status: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None
+    attempts: int
+    attempts_max: int
+    next_attempt_us: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadProgressView:
+    """For the steward alone."""
+
+    dataset: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class AccessView:
     release: str
     samples: int

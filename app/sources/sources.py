@@ -33,6 +33,16 @@ class RowSource(Protocol):
         """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
 
 
+class Report(Protocol):
+    """Hears how far a reading is, if its source can tell: for the eyes of whoever owns the rows. Called from any thread."""
+
+    def __call__(self, stage: str, done: int | None, total: int | None) -> None: ...
+
+
+def unheard(stage: str, done: int | None, total: int | None) -> None:
+    """Nobody listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceContext:
     """What opening a source needs beside its declaration; all of it public or private to the server."""
@@ -48,6 +58,7 @@ class SourceContext:
     other_columns: OtherColumns = "ignore"
     vouched: SealedStatistics | None = None
     """What was sealed for the release that is to be drawn, where a source has no rows."""
+    report: Report = unheard
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,7 @@ class FileRows:
 
     def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         path, context = self.find(), self.context
+        context.report("reading", None, _size(path))
         return compute(
             path,
             _format_now(path),
@@ -100,7 +112,10 @@ class UploadedRows(FileRows):
                 return FileRows.statistic(self, request, hash_key)
             with context.uploads.spill() as folder:
                 plain = folder / COLUMNS_FILE
-                unseal(path, plain, _key(context))
+                size = _size(path)
+                context.report("opening", 0, size)
+                unseal(path, plain, _key(context), lambda done: context.report("opening", done, size))
+                context.report("reading", None, size)
                 return compute(
                     plain,
                     "kept",
@@ -113,6 +128,13 @@ class UploadedRows(FileRows):
                 )
         except OSError:
             raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def _key(context: SourceContext) -> DataKey:

@@ -77,3 +77,16 @@ def test_the_client_sends_what_was_sealed(steward: Any) -> None:
     assert refused.value.code == "invalid_statistics"
     with pytest.raises(Conflict):
         steward.plan_statistics(fresh(steward), SPEC)
+
+
+def test_the_steward_sees_how_far_work_is_and_an_analyst_does_not(
+    postern: Postern, place: Place, trial: Trial, steward: Any
+) -> None:
+    seen = steward.release_progress(trial.release)
+    assert (seen.stage, seen.status, seen.reason) == ("done", "published", None)
+    assert steward.upload_progress(trial.dataset).stage == "idle"
+    code, out, _ = postern("progress", trial.release, "--follow", key=place.steward_key)
+    assert (code, json.loads(out)["stage"]) == (0, "done")
+    code, out, err = postern("progress", trial.release)
+    assert (code, out) == (1, "")
+    assert "forbidden" in err

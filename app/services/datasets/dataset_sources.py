@@ -5,7 +5,7 @@ from app.errors import InvalidSchema
 from app.services.runtime.runtime import Runtime
 from app.sources.sealed_files import is_sealed, opens_with
 from app.sources.source_spec import SourceSpec, resolve_file
-from app.sources.sources import RowSource, SourceContext, open_source
+from app.sources.sources import Report, RowSource, SourceContext, open_source, unheard
 from app.sources.vouched.sealed_source import SealedStatistics
 from app.storage.datasets import Dataset
 
@@ -30,7 +30,11 @@ def source_spec(dataset: Dataset) -> SourceSpec:
 
 
 def dataset_source(
-    runtime: Runtime, dataset: Dataset, upload_name: str | None = None, vouched: SealedStatistics | None = None
+    runtime: Runtime,
+    dataset: Dataset,
+    upload_name: str | None = None,
+    vouched: SealedStatistics | None = None,
+    report: Report = unheard,
 ) -> RowSource:
     """`vouched`: of a dataset without rows, what was sealed for the release that is to be drawn."""
     context = SourceContext(
@@ -42,6 +46,8 @@ def dataset_source(
         data_key=runtime.data_key,
         other_columns=dataset.other_columns,
         vouched=vouched,
+        limits=runtime.engine_limits,
+        report=report,
     )
     return open_source(source_spec(dataset), context)
 

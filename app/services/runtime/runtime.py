@@ -18,6 +18,7 @@ from app.services.runtime.rights import Rights, RightsTable
 from app.services.runtime.warm_cache import WarmMemory
 from app.settings import Settings
 from app.sources.data_key import DataKey
+from app.sources.engine import Limits
 from app.sources.uploads import UploadStore
 from app.sources.vouched.sealing_key import SealingKey
 from app.storage.cache import Cache, open_cache
@@ -27,6 +28,8 @@ from app.storage.signing_keys import DATA_KEY_FILE, SEALING_KEY_FILE, Keys, load
 from app.storage.witnesses import Witnesses, open_witnesses
 
 COMPUTATIONS_MAX = 2
+FOLLOWERS_MAX = 64
+"""How many at a time may follow the progress of work in one process."""
 CACHE_FAILURES = Counter("postern_cache_failures_total", "Cache calls that failed and were served without it", ["call"])
 
 
@@ -64,8 +67,20 @@ class Runtime:
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
+    followers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FOLLOWERS_MAX))
     exports: ExportRoom = field(default_factory=ExportRoom)
     answers: AnswerRoom = field(default_factory=AnswerRoom)
+
+    @property
+    def engine_limits(self) -> Limits:
+        """What one reading of rows may use, by the settings."""
+        settings = self.settings
+        return Limits(
+            memory_mb=max(1, int(settings.engine_memory) // 1_000_000),
+            spill_mb=max(1, int(settings.engine_spill) // 1_000_000),
+            threads=settings.engine_threads,
+            seconds=settings.engine_s,
+        )
 
     async def close(self) -> None:
         self.answers.close()

@@ -1,4 +1,4 @@
-"""What stewards do beside declaring and asking: statistics without rows."""
+"""What stewards do beside declaring and asking: statistics without rows, and how far work is."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from postern.client.call import Call
 from postern.client.calls import stewards
-from postern.client.results.datasets import Dataset
-from postern.client.results.releases import SealingKey
+from postern.client.results.datasets import Dataset, UploadProgress
+from postern.client.results.releases import ReleaseProgress, SealingKey
 
 T = TypeVar("T")
 
@@ -29,3 +29,11 @@ class AsyncStewardship:
     async def sealing_key(self) -> SealingKey:
         """The public key that statistics are sealed to."""
         return await self.send(stewards.sealing_key())
+
+    async def release_progress(self, release: str) -> ReleaseProgress:
+        """How far it is, for the dataset's steward alone: stage, bytes where they are known, attempts, why it was withdrawn."""
+        return await self.send(stewards.release_progress(release))
+
+    async def upload_progress(self, dataset: str | Dataset) -> UploadProgress:
+        """How far the upload of a dataset of yours is, from another place than the one that sends it."""
+        return await self.send(stewards.upload_progress(dataset))

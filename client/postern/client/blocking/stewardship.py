@@ -1,5 +1,5 @@
 # Written by client/write_blocking.py: change awaiting/stewardship.py and run `make format`.
-"""What stewards do beside declaring and asking: statistics without rows."""
+"""What stewards do beside declaring and asking: statistics without rows, and how far work is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from postern.client.call import Call
 from postern.client.calls import stewards
-from postern.client.results.datasets import Dataset
-from postern.client.results.releases import SealingKey
+from postern.client.results.datasets import Dataset, UploadProgress
+from postern.client.results.releases import ReleaseProgress, SealingKey
 
 T = TypeVar("T")
 
@@ -30,3 +30,11 @@ class Stewardship:
     def sealing_key(self) -> SealingKey:
         """The public key that statistics are sealed to."""
         return self.send(stewards.sealing_key())
+
+    def release_progress(self, release: str) -> ReleaseProgress:
+        """How far it is, for the dataset's steward alone: stage, bytes where they are known, attempts, why it was withdrawn."""
+        return self.send(stewards.release_progress(release))
+
+    def upload_progress(self, dataset: str | Dataset) -> UploadProgress:
+        """How far the upload of a dataset of yours is, from another place than the one that sends it."""
+        return self.send(stewards.upload_progress(dataset))

@@ -14,11 +14,11 @@ import msgspec
 
 from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
-from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
+from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload, UploadProgress
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
-from postern.client.results.releases import ReleaseFacts, SealingKey
+from postern.client.results.releases import ReleaseFacts, ReleaseProgress, SealingKey
 from postern.client.uploads import body_of, names_of
 
 Spec = Mapping[str, Any]
@@ -34,6 +34,7 @@ _draft, _population = reads(SchemaDraft), reads(Population)
 _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
 _sealing_key = reads(SealingKey)
+_release_progress, _upload_progress = reads(ReleaseProgress), reads(UploadProgress)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
@@ -129,6 +130,14 @@ def sealed_source(statistics: Sealed | None) -> dict[str, str] | None:
         return None
     body = statistics if isinstance(statistics, bytes) else Path(statistics).read_bytes()
     return {"kind": "statistics", "sealed": base64.b64encode(body).decode()}
+
+
+def release_progress(release: str) -> Call[ReleaseProgress]:
+    return Call("GET", path("releases", release, "progress"), _release_progress)
+
+
+def upload_progress(dataset: str | Dataset) -> Call[UploadProgress]:
+    return Call("GET", path("datasets", id_of(dataset), "progress"), _upload_progress)
 
 
 def create_analyst(name: str, role: Role, idempotency_key: str | None) -> Call[Analyst]:

@@ -87,3 +87,18 @@ class SealingKey(Shown):
     key_id: str
     key: str
     algorithm: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseProgress(Shown):
+    """For the steward alone; everyone else sees `pending`."""
+
+    release: str
+    status: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None
+    attempts: int
+    attempts_max: int
+    next_attempt_at: datetime | None
+    reason: str | None
