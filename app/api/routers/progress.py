@@ -21,7 +21,8 @@ _EXAMPLE = 'event: progress\ndata: {"stage":"reading","bytes_done":null,"bytes_t
 _STREAM = {
     "responses": {
         "200": {
-            "description": "An event `progress` whenever something changed; its data is the state as JSON. Ends with the work.",
+            "description": "An event `progress` whenever something changed, and every 15 seconds; its data is the state as JSON. "
+            "Ends with the work.",
             "content": {EVENTS: {"schema": {"type": "string"}, "examples": {"events": {"value": _EXAMPLE}}}},
         }
     }
@@ -70,7 +71,7 @@ async def get_upload_progress(request: Request, steward: OwnerKey, dataset_id: D
     **operation("follow_upload", "Follow an upload", ROLE, THING, ("too_busy",), extra=_STREAM),
 )
 async def get_upload_events(request: Request, steward: OwnerKey, dataset_id: DatasetId) -> Response:
-    """The same as server-sent events, until an upload has ended, or none has begun for a minute."""
+    """The same as server-sent events, until no upload is under way: `EventSource` asks again by itself."""
     seen = await follow_upload(runtime_of(request), steward=steward, dataset_id=dataset_id)
     return LineStream(_events(seen, UploadProgress), media_type=EVENTS, headers=_NOT_KEPT)
 

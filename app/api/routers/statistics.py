@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from app.api.auth import AnyKey, StewardKey
+from app.api.auth import AnyKey, OwnerKey
 from app.api.documentation import JSON, KEY, ONCE, ROLE, THING, operation
 from app.api.idempotency import REPLAY_HEADERS, answer_once, reply_of
 from app.api.json_body import read_spec
@@ -51,7 +51,7 @@ async def get_key(request: Request, principal: AnyKey) -> Response:
     ),
 )
 async def post_plan(
-    request: Request, steward: StewardKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
+    request: Request, steward: OwnerKey, dataset_id: DatasetId, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """For a dataset whose source is `statistics`. The body is that of the release: `postern statistics` computes the plan's
     numbers beside the data and seals them, and the same body with a `source` asks for the release. Charges nothing; good for

@@ -17,10 +17,10 @@ from app.services.runtime.runtime import Runtime
 from app.services.views import ReleaseProgressView, UploadProgressView
 from app.storage import datasets, releases
 
+AGAIN_S = 15.0
+"""What has not changed is told again, so that proxies keep the line open."""
 FOLLOW_S_MAX = 3_600.0
 """Then whoever follows asks again."""
-UPLOAD_WAIT_S = 60.0
-"""For an upload to begin, before a stream of it ends."""
 
 Progress = ReleaseProgressView | UploadProgressView
 
@@ -74,22 +74,17 @@ async def follow_release(runtime: Runtime, *, steward: Steward, release_id: str)
         runtime,
         steward,
         lambda: release_progress(runtime, steward=steward, release_id=release_id),
-        lambda seen, _: isinstance(seen, ReleaseProgressView) and seen.status != "pending",
+        lambda seen: seen.stage == "done",
     )
 
 
 async def follow_upload(runtime: Runtime, *, steward: Steward, dataset_id: str) -> AsyncGenerator[Progress, None]:
-    """Whatever changes, until an upload that was seen has ended, or none has begun for a while."""
-    begun = False
-
-    def over(seen: Progress, elapsed_s: float) -> bool:
-        nonlocal begun
-        idle = seen.stage == "idle"
-        begun = begun or not idle
-        return idle and (begun or elapsed_s > UPLOAD_WAIT_S)
-
+    """Whatever changes, until no upload is under way."""
     return await _follow(
-        runtime, steward, lambda: upload_progress(runtime, steward=steward, dataset_id=dataset_id), over
+        runtime,
+        steward,
+        lambda: upload_progress(runtime, steward=steward, dataset_id=dataset_id),
+        lambda seen: seen.stage == "idle",
     )
 
 
@@ -97,7 +92,7 @@ async def _follow(
     runtime: Runtime,
     steward: Steward,
     look: Callable[[], Awaitable[Progress]],
-    over: Callable[[Progress, float], bool],
+    over: Callable[[Progress], bool],
 ) -> AsyncGenerator[Progress, None]:
     first = await look()
     if runtime.followers.locked():
@@ -110,17 +105,17 @@ async def _seen(
     steward: Steward,
     first: Progress,
     look: Callable[[], Awaitable[Progress]],
-    over: Callable[[Progress, float], bool],
+    over: Callable[[Progress], bool],
 ) -> AsyncGenerator[Progress, None]:
     """Ends with the key's right to it, too."""
     async with runtime.followers:
         began, told, seen = runtime.monotonic(), None, first
+        told_at = began
         while True:
-            elapsed_s = runtime.monotonic() - began
-            if seen != told:
+            if seen != told or runtime.monotonic() - told_at > AGAIN_S:
+                told, told_at = seen, runtime.monotonic()
                 yield seen
-                told = seen
-            if over(seen, elapsed_s) or elapsed_s > FOLLOW_S_MAX:
+            if over(seen) or runtime.monotonic() - began > FOLLOW_S_MAX:
                 return
             await asyncio.sleep(progress.EVERY_S)
             try:
