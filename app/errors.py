@@ -11,6 +11,7 @@ PosternError
 │   ├── InvalidCheck             invalid_check
 │   ├── CheckNotOffered          check_not_offered (for this kind of model, or column)
 │   ├── AccuracyUnreachable      accuracy_unreachable (facts say what could be reached)
+│   ├── InvalidStatistics        invalid_statistics (sealed ones: damaged, expired, or of another plan)
 │   ├── InvalidQuery             invalid_query
 │   ├── InvalidExpression        invalid_expression (with a position)
 │   ├── UnsupportedFormat        unsupported_format
@@ -30,6 +31,7 @@ PosternError
 │   ├── CalibratedUnavailable    calibrated_unavailable (ask of the samples instead)
 │   ├── SyntheticUnavailable     synthetic_unavailable (the model says nothing of some of its columns)
 │   ├── CheckNotBought           check_not_bought (the release was made without)
+│   ├── StatisticsUsed           statistics_used (a plan is good for one release)
 │   └── BudgetExhausted          budget_exhausted
 ├── RateLimited                  rate_limited (retry later)
 ├── Unavailable                  unavailable (retry later), too_busy
@@ -170,6 +172,12 @@ class AccuracyUnreachable(InvalidInput):
     code = "accuracy_unreachable"
 
 
+class InvalidStatistics(InvalidInput):
+    """Sealed statistics that cannot be what was asked for, as far as can be told without opening them."""
+
+    code = "invalid_statistics"
+
+
 class InvalidQuery(InvalidInput):
     code = "invalid_query"
 
@@ -275,6 +283,12 @@ class CheckNotBought(Conflict):
     """A release's check of fit was asked for, and none was paid for with it."""
 
     code = "check_not_bought"
+
+
+class StatisticsUsed(Conflict):
+    """A plan to seal statistics by is good for one release, and there was one."""
+
+    code = "statistics_used"
 
 
 class BudgetExhausted(Conflict):

@@ -73,7 +73,8 @@ async def running(settings: Settings) -> AsyncIterator[Runtime]:
         tasks.append(_start("ledger", lambda: watch_ledger(runtime, stop=stop), stop))
         tasks.append(_start("replies", lambda: sweep_replies(runtime, stop=stop), stop))
         if settings.embedded_worker:
-            tasks.append(_start("worker", lambda: run_worker(runtime, stop=stop), stop))
+            lanes = range(settings.releases_at_once)
+            tasks.extend(_start("worker", lambda: run_worker(runtime, stop=stop), stop) for _ in lanes)
         yield runtime
     finally:
         stop.set()

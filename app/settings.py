@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     )
     signing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     data_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
+    sealing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     verifying_keys: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="public keys of 64 hexadecimal digits separated by ','"
     )
@@ -91,6 +92,15 @@ class Settings(BaseSettings):
     epsilon_max: float = Field(
         default=20.0, gt=0, allow_inf_nan=False, description="a finite number above 0: more is vacuous"
     )
+    releases_at_once: int = Field(default=1, ge=1, le=64, description="a whole number from 1 to 64")
+    engine_memory: Annotated[ByteSize, Field(ge=64_000_000)] = Field(
+        default=ByteSize(512_000_000), description="a size of at least 64MB, such as 512MB or 8GiB"
+    )
+    engine_spill: Annotated[ByteSize, Field(ge=1_000_000)] = Field(
+        default=ByteSize(16_384_000_000), description="a size of at least 1MB, such as 16GB"
+    )
+    engine_threads: int = Field(default=2, ge=1, le=256, description="a whole number from 1 to 256")
+    engine_s: float = Field(default=600.0, ge=1, le=86_400, description="seconds from 1 to 86400")
     lease_s: float = Field(default=30.0, ge=1, le=3600, description="seconds from 1 to 3600")
     publication_tick_s: float = Field(default=0.5, ge=0.01, le=3600, description="seconds from 0.01 to 3600")
     publication_pace: float | None = Field(

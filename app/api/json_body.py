@@ -44,7 +44,7 @@ _REFUSALS: dict[str, type[InvalidInput]] = {
     "privacy_unit": InvalidSchema,
     "source": InvalidSchema,
 }
-"""What is wrong inside one of these is refused as whoever reads it would."""
+"""What is wrong inside one of these is refused as whoever reads it would; a body may say otherwise in its `REFUSALS`."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -234,8 +234,9 @@ def validate(body: Any, model: type[M]) -> M:
     except ValidationError as error:
         found = field_problems(error.errors(include_url=False, include_input=False), described=model)
     part, inside, _ = found[0].field.partition(".")
-    if inside and part in _REFUSALS:
-        raise _REFUSALS[part](found[0].field, found[0].expected, *found[1:])
+    refusals = {**_REFUSALS, **getattr(model, "REFUSALS", {})}
+    if inside and part in refusals:
+        raise refusals[part](found[0].field, found[0].expected, *found[1:])
     raise InvalidRequest(found)
 
 

@@ -1,6 +1,6 @@
 """Lines on their way to a caller as they are found."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 
 import structlog
 from starlette.responses import StreamingResponse
@@ -19,8 +19,15 @@ class LineStream(StreamingResponse):
     However it ends, the generator is closed at once, and with it what it holds, not when the collector next passes.
     """
 
-    def __init__(self, lines: AsyncGenerator[bytes, None], *, stall_s: float = STALL_S_MAX) -> None:
-        super().__init__(lines, media_type=NDJSON)
+    def __init__(
+        self,
+        lines: AsyncGenerator[bytes, None],
+        *,
+        stall_s: float = STALL_S_MAX,
+        media_type: str = NDJSON,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(lines, media_type=media_type, headers=headers)
         self._lines = lines
         self._stall_s = stall_s
 

@@ -61,7 +61,7 @@ def examine() -> Iterator[Finding]:
     yield _clock()
     yield _entropy()
     yield _data_directory(settings)
-    yield _data_key(settings)
+    yield from _private_keys(settings)
     yield from _services(settings)
 
 
@@ -92,17 +92,23 @@ def _data_directory(settings: Settings) -> Finding:
     return Finding("data directory", True, f"{settings.data_dir} can be written to")
 
 
-def _data_key(settings: Settings) -> Finding:
-    """Looked at, not made: it comes with the first upload."""
-    from app.storage.signing_keys import DATA_KEY_FILE
+def _private_keys(settings: Settings) -> Iterator[Finding]:
+    """Looked at, not made: they come with the first upload, and the first plan for statistics without rows."""
+    from app.storage.signing_keys import DATA_KEY_FILE, SEALING_KEY_FILE
 
-    path = settings.data_dir / DATA_KEY_FILE
-    if settings.data_key is not None:
-        return Finding("data key", True, "from POSTERN_DATA_KEY; the same for every server and worker")
+    yield _private_key(settings, "data key", settings.data_key is not None, DATA_KEY_FILE, "the first upload")
+    yield _private_key(settings, "sealing key", settings.sealing_key is not None, SEALING_KEY_FILE, "the first plan")
+
+
+def _private_key(settings: Settings, name: str, given: bool, file: str, made_by: str) -> Finding:
+    path = settings.data_dir / file
+    if given:
+        variable = f"POSTERN_{name.replace(' ', '_').upper()}"
+        return Finding(name, True, f"from {variable}; the same for every server and worker")
     if not path.exists():
-        return Finding("data key", True, f"none yet; the first upload makes {path}")
+        return Finding(name, True, f"none yet; {made_by} makes {path}")
     private = path.stat().st_mode & 0o077 == 0
-    return Finding("data key", private, f"{path}: back it up apart from the rows", f"run `chmod 600 {path}`")
+    return Finding(name, private, f"{path}: back it up apart from the rows", f"run `chmod 600 {path}`")
 
 
 def _services(settings: Settings) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from app.cli import (
     upload,
     worker,
 )
+from app.cli.steward import progress, statistics
 from app.cli.wiring import Wiring
 from app.errors import InvalidInput, PosternError
 
@@ -41,6 +42,10 @@ app.command("network")(network.network)
 app.command("release")(release.release)
 app.command("access")(release.access)
 app.command("upload")(upload.upload)
+app.command("progress")(progress.progress)
+app.command("statistics")(statistics.statistics)
+app.command("statistics-plan")(statistics.plan_statistics)
+app.command("sealing-key")(statistics.sealing_key)
 app.command("rehearse")(population.rehearse)
 app.command("query")(query.query)
 app.command("samples")(samples.samples)

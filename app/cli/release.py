@@ -1,5 +1,6 @@
 """`postern release`: ask a running service for a release. `postern access`: pay for samples of one."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from app.cli.check import CheckDelta, CheckEpsilon, check_spec
 from app.cli.json_files import print_json, read_json_file
 from app.cli.remote import PartOption, as_sent, remote_client
+from app.cli.steward.progress import bar, follow_release
 from app.errors import InvalidInput
 
 Json = dict[str, Any]
@@ -27,6 +29,10 @@ def release(
         list[str] | None, typer.Option(help="Group by this column; again for another. Overrides the file's.")
     ] = None,
     where: Annotated[str | None, typer.Option(help="A condition on rows, such as 'age >= 65'.")] = None,
+    statistics: Annotated[
+        str | None,
+        typer.Option(help="Of a dataset without rows: the file that `postern statistics` wrote for this very release."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="For lists and dashboards. Overrides the file's.")] = None,
     description: Annotated[str | None, typer.Option(help="For whoever reads it. Overrides the file's.")] = None,
     force: Annotated[
@@ -49,10 +55,14 @@ def release(
     if check and "models" in body:
         raise InvalidInput("--check-epsilon", "nothing for several models: `check` stands beside the model it is of")
     said = given(by=by or None, where=where, title=title, description=description, force=force or None)
+    said |= given(source=stewards.sealed_source(statistics))
     with remote_client() as client:
         facts = client.send(stewards.request_release(dataset, body | said | check, idempotency_key))
         if wait_s > 0:
             try:
+                if sys.stderr.isatty():
+                    with bar() as draw:
+                        follow_release(client, facts.id, draw, wait_s)
                 client.wait(facts, wait_s)
             except WaitedTooLong:
                 typer.echo(f"postern: {facts.id} is still pending", err=True)

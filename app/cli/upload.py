@@ -7,6 +7,7 @@ import typer
 
 from app.cli.json_files import print_json
 from app.cli.remote import as_sent, remote_client
+from app.cli.steward.progress import bar, told_as_sent
 
 
 def upload(
@@ -28,7 +29,8 @@ def upload(
         rows = sys.stdin.buffer.read() if file == "-" else file
         call = stewards.upload(dataset, rows, None, check=check, charset=charset, separator=separator)
         try:
-            told = client.send(as_sent(call))
+            with bar() as draw:
+                told = client.send(as_sent(told_as_sent(call, draw) if sys.stderr.isatty() else call))
         except InvalidInput as refused:
             for fault in refused.columns:
                 typer.echo(printable(fault.text), err=True)

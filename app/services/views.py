@@ -142,6 +142,58 @@ class ReleaseView:
 
 
 @dataclass(frozen=True, slots=True)
+class SealingKeyView:
+    """The public half of the key that statistics are sealed to."""
+
+    key_id: str
+    key: str
+    algorithm: str
+
+
+@dataclass(frozen=True, slots=True)
+class SealingPlanView:
+    """All of it public: what `postern statistics` computes beside the data, and seals."""
+
+    version: int
+    dataset: str
+    columns: dict[str, Any]
+    privacy_unit: dict[str, Any] | None
+    n: int
+    model: dict[str, Any]
+    mechanism: dict[str, Any]
+    check: dict[str, Any] | None
+    nonce: str
+    expires_us: int
+    key: str
+    numbers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseProgressView:
+    """For the steward alone: bytes depend on rows, and so may attempts."""
+
+    release: str
+    status: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None
+    attempts: int
+    attempts_max: int
+    next_attempt_us: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadProgressView:
+    """For the steward alone."""
+
+    dataset: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class AccessView:
     release: str
     samples: int

@@ -21,6 +21,9 @@ three times as long as cells that are found at once: whose are which must not sh
 HASHED_ROW_S = 3e-6
 """Hashing a row's content and its person, and sorting it to its place."""
 WIPED_CELL_S = 10e-9
+OPENING_S = 0.02
+OPENED_NUMBER_S = 20e-6
+"""Opening one number, and its part in what is compared: products of whole numbers that may be long."""
 
 
 def reading_seconds(request: RowRequest[object], *, rows: int, columns: int) -> float:
@@ -32,6 +35,11 @@ def parsing_seconds(request: RowRequest[object], *, rows: int, columns: int, has
     """Of a file read where it lies."""
     each = columns * PARSED_CELL_S + request.operations * OPERATION_S + (HASHED_ROW_S if hashed else 0.0)
     return ENGINE_S + rows * each
+
+
+def opening_seconds(*, numbers: int) -> float:
+    """Of statistics that arrive sealed, with every number compared with what could be."""
+    return OPENING_S + numbers * OPENED_NUMBER_S
 
 
 def wiping_seconds(*, rows: int, columns: int) -> float:

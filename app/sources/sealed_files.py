@@ -57,18 +57,21 @@ def seal(plain: Path, write: Callable[[bytes], None], key: DataKey, salt: bytes)
             chunk, number = following, number + 1
 
 
-def unseal(path: Path, plain: Path, key: DataKey) -> None:
-    """Into a new file for the owner alone. DataMissing if it does not open with this key, to the last byte. Blocking."""
+def unseal(path: Path, plain: Path, key: DataKey, heard: Callable[[int], None] = lambda done: None) -> None:
+    """`heard` is told how many bytes were opened. Into a new file for the owner alone. DataMissing if it does not open with
+    this key, to the last byte. Blocking."""
     descriptor = os.open(plain, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with path.open("rb") as sealed, os.fdopen(descriptor, "wb") as opened:
         header = sealed.read(HEADER_BYTES)
         if len(header) != HEADER_BYTES or not key.wrote(*_salt_and_check(header)):
             raise DataMissing(_UNREADABLE)
         cipher = AESGCM(key.file_key(_salt_and_check(header)[0]))
-        _unseal_chunks(sealed, opened, cipher, header)
+        _unseal_chunks(sealed, opened, cipher, header, heard)
 
 
-def _unseal_chunks(sealed: BinaryIO, opened: BinaryIO, cipher: AESGCM, header: bytes) -> None:
+def _unseal_chunks(
+    sealed: BinaryIO, opened: BinaryIO, cipher: AESGCM, header: bytes, heard: Callable[[int], None]
+) -> None:
     size = CHUNK_BYTES + _TAG_BYTES
     chunk, number = sealed.read(size), 0
     while True:
@@ -77,6 +80,7 @@ def _unseal_chunks(sealed: BinaryIO, opened: BinaryIO, cipher: AESGCM, header: b
             opened.write(cipher.decrypt(_nonce(number, last=not following), chunk, header))
         except InvalidTag:
             raise DataMissing(_UNREADABLE) from None
+        heard(sealed.tell() - len(following))
         if not following:
             return
         chunk, number = following, number + 1

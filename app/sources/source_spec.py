@@ -13,7 +13,7 @@ from app.core.specs import Expects, Maybe, OneOf, Spec, read_spec
 from app.errors import InvalidSchema
 from app.sources.engine import GLOB_CHARACTERS
 
-SourceKind = Literal["upload", "file"]
+SourceKind = Literal["upload", "file", "statistics"]
 PATH_LENGTH_MAX = 1_024
 ROWS_MAX = 1_000_000_000
 _EXPECTED = "the relative path of a regular file below an allowed root"
@@ -54,7 +54,18 @@ class FileSource(Spec):
     )
 
 
-SOURCE_SPECS: dict[SourceKind, type[Spec]] = {"upload": UploadSource, "file": FileSource}
+class StatisticsSource(Spec):
+    """No rows: each release is of statistics that its steward computed elsewhere and sealed to this service (`postern
+    statistics`)."""
+
+    kind: Literal["statistics"] = Field(description="The name of the source.")
+
+
+SOURCE_SPECS: dict[SourceKind, type[Spec]] = {
+    "upload": UploadSource,
+    "file": FileSource,
+    "statistics": StatisticsSource,
+}
 Source = TypeAliasType("Source", Annotated[Spec, OneOf("kind", {**SOURCE_SPECS})])
 _SOURCE: TypeAdapter[Spec] = TypeAdapter(Source)
 
@@ -69,6 +80,8 @@ class SourceSpec:
     rows_max: int | None = None
 
     def as_json(self) -> dict[str, Any]:
+        if self.kind == "statistics":
+            return {"kind": self.kind}
         if self.kind == "upload":
             return {"kind": self.kind, "retain": self.retain}
         limit = {} if self.rows_max is None else {"rows_max": self.rows_max}

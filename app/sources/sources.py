@@ -20,6 +20,7 @@ from app.sources.row_statistics import Exact, compute
 from app.sources.sealed_files import is_sealed, unseal
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.uploads import UploadStore
+from app.sources.vouched.sealed_source import SealedStatistics
 
 
 class RowSource(Protocol):
@@ -30,6 +31,16 @@ class RowSource(Protocol):
 
     def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
+
+
+class Report(Protocol):
+    """Hears how far a reading is, if its source can tell: for the eyes of whoever owns the rows. Called from any thread."""
+
+    def __call__(self, stage: str, done: int | None, total: int | None) -> None: ...
+
+
+def unheard(stage: str, done: int | None, total: int | None) -> None:
+    """Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,9 @@ class SourceContext:
     data_key: Callable[[], DataKey] | None = None
     """Opens uploads that lie sealed; asked for when one is first met."""
     other_columns: OtherColumns = "ignore"
+    vouched: SealedStatistics | None = None
+    """What was sealed for the release that is to be drawn, where a source has no rows."""
+    report: Report = unheard
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,7 @@ class FileRows:
 
     def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         path, context = self.find(), self.context
+        context.report("reading", None, _size(path))
         return compute(
             path,
             _format_now(path),
@@ -97,7 +112,10 @@ class UploadedRows(FileRows):
                 return FileRows.statistic(self, request, hash_key)
             with context.uploads.spill() as folder:
                 plain = folder / COLUMNS_FILE
-                unseal(path, plain, _key(context))
+                size = _size(path)
+                context.report("opening", 0, size)
+                unseal(path, plain, _key(context), lambda done: context.report("opening", done, size))
+                context.report("reading", None, size)
                 return compute(
                     plain,
                     "kept",
@@ -110,6 +128,13 @@ class UploadedRows(FileRows):
                 )
         except OSError:
             raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def _key(context: SourceContext) -> DataKey:
@@ -152,9 +177,17 @@ def _open_file(spec: SourceSpec, context: SourceContext) -> RowSource:
     return FileRows(find, context, spec.rows_max)
 
 
+def _open_statistics(spec: SourceSpec, context: SourceContext) -> RowSource:
+    """What was sealed elsewhere for one release."""
+    if context.vouched is None:
+        raise DataMissing("there are no statistics but those that are sealed for a release")
+    return context.vouched
+
+
 SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {
     "upload": _open_upload,
     "file": _open_file,
+    "statistics": _open_statistics,
 }
 
 

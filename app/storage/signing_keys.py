@@ -20,6 +20,8 @@ KEY_FILE = "signing.key"
 VERIFYING_FILE = "verifying.keys"
 DATA_KEY_FILE = "data.key"
 """The secret uploaded rows are sealed under, made like the signing key; beside the folder of uploads, not in it."""
+SEALING_KEY_FILE = "sealing.key"
+"""The secret behind the key pair that statistics are sealed to, made like the others."""
 SECRET_LENGTH_MIN = 32
 
 

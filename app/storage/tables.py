@@ -292,6 +292,21 @@ releases = Table(
     ),
 )
 
+sealing_plans = Table(
+    "sealing_plans",
+    metadata,
+    Column("nonce", LargeBinary, primary_key=True),
+    Column("dataset_id", Text, ForeignKey("datasets.id"), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("expires_us", BigInteger, nullable=False),
+    Column("release_id", Text, ForeignKey("releases.id")),
+    Column("sealed_name", Text),
+    CheckConstraint("length(nonce) = 16", name="nonce_is_128_bits"),
+    CheckConstraint("sealed_name IS NULL OR release_id IS NOT NULL", name="sealed_for_a_release"),
+    UniqueConstraint("release_id", name="sealing_plans_release"),
+    Index("sealing_plans_by_dataset", "dataset_id", "expires_us"),
+)
+
 sample_sets = Table(
     "sample_sets",
     metadata,

@@ -38,6 +38,7 @@ def bodies(name: str, dataset: str) -> dict[str, Any]:
         "set_cap": CAP,
         "rehearse_dataset": {"name": f"{name} rehearsed", "n": 20},
         "request_release": release_spec(2),
+        "plan_statistics": release_spec(2),
         "plan_release": {
             "models": [{"model": MODEL}],
             "account": dataset,

@@ -127,6 +127,7 @@ def test_the_doctor_finds_a_new_installation_healthy(postern: Postern):
         "entropy",
         "data directory",
         "data key",
+        "sealing key",
         "database",
         "migrations",
         "redis",

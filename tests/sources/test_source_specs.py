@@ -141,7 +141,7 @@ def test_every_kind_validates_and_sums_the_same_rows(context: SourceContext, spe
 
 
 def test_registry_lists_every_kind() -> None:
-    assert set(SOURCES) == {"upload", "file"}
+    assert set(SOURCES) == {"upload", "file", "statistics"}
 
 
 def test_upload_that_was_wiped_is_missing(context: SourceContext) -> None:

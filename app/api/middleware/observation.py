@@ -1,9 +1,9 @@
 """One log line and one count for each request: method, route template, status; no ids in metrics, no data anywhere.
 
 How long an upload takes, and whether it is refused, depends on private rows; so does declaring a dataset whose rows lie in a
-file, which is checked then, changing its schema, and wiping rows with their dataset; and `/metrics` answers to anyone who
-reaches the port. So for these neither duration nor status is recorded. The other durations depend on public numbers and load; the
-log, which is the operator's alone, names paths with their ids.
+file, which is checked then, changing its schema, wiping rows with their dataset, and following such work; and `/metrics`
+answers to anyone who reaches the port. So for these neither duration nor status is recorded. The other durations depend on
+public numbers and load; the log, which is the operator's alone, names paths with their ids.
 """
 
 import time
@@ -24,6 +24,8 @@ DATA_DEPENDENT_ROUTES = frozenset(
         ("PATCH", "/v1/datasets/{dataset_id}"),
         ("DELETE", "/v1/datasets/{dataset_id}"),
         ("POST", "/v1/schemas/draft"),
+        ("GET", "/v1/releases/{release_id}/progress/events"),
+        ("GET", "/v1/datasets/{dataset_id}/progress/events"),
     }
 )
 _log = structlog.get_logger("postern.requests")

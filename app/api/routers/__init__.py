@@ -8,9 +8,11 @@ from app.api.routers import (
     people,
     plans,
     populations,
+    progress,
     queries,
     readings,
     releases,
+    statistics,
     synthetic,
 )
 
@@ -20,6 +22,8 @@ ROUTERS = (
     synthetic.router,
     releases.router,
     inference.router,
+    statistics.router,
+    progress.router,
     people.me_router,
     plans.router,
     datasets.router,

@@ -64,6 +64,7 @@ _UPLOAD_BODY = {
     }
 }
 
+_LENGTH_DIGITS = 15
 _Check = Annotated[bool, Query(description="Say what an upload would say, and keep nothing.")]
 _Charset = Annotated[
     str | None,
@@ -258,7 +259,15 @@ async def put_data(
     replaces the last; the budget already spent stays spent. `check=true` says the same and keeps nothing either way."""
     form = read_declared(request.headers.get("content-type"), content_encoding, charset, separator)
     take = check_data if check else upload_data
-    view = await take(runtime_of(request), steward=steward, dataset_id=dataset_id, form=form, chunks=request.stream())
+    said = request.headers.get("content-length", "")
+    view = await take(
+        runtime_of(request),
+        steward=steward,
+        dataset_id=dataset_id,
+        form=form,
+        chunks=request.stream(),
+        length=int(said) if said.isascii() and said.isdigit() and len(said) <= _LENGTH_DIGITS else None,
+    )
     return model_response(Upload.of(view))
 
 

@@ -44,6 +44,7 @@ _DatasetFilter = Annotated[str | None, Query(pattern=SANE_ID.pattern, descriptio
         ONCE,
         ("invalid_model", "invalid_mechanism", "vacuous_guarantee", "numerical_failure", "too_busy"),
         ("data_missing", "budget_exhausted", "conflict", "invalid_check", "check_not_offered"),
+        ("invalid_statistics", "statistics_used"),
         body=(ReleaseBody, SeveralReleaseBody),
         status=202,
         headers={
@@ -58,7 +59,8 @@ async def post_release(
 ) -> Response:
     """Charges the dataset's budget before a row is read, then draws in the background. Poll the `Location`.
 
-    With `models`, a list, it is one release of several: one charge, one reading of the rows, one card.
+    With `models`, a list, it is one release of several: one charge, one reading of the rows, one card. A dataset without rows
+    (`"kind": "statistics"`) takes a `source` with what was sealed for the release; it is opened by the worker, after the charge.
     """
     spec = await read_spec(request, ReleaseBody, instead={"models": SeveralReleaseBody})
     return await answer_once(

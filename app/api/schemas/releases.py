@@ -1,6 +1,7 @@
 """Releases and access to them."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
@@ -18,12 +19,14 @@ from app.api.schemas.models import (
     Model,
 )
 from app.api.schemas.shapes import Answer, Count, Description, Name, PageOf, ParameterRange, Time
+from app.api.schemas.statistics import SealedSource
 from app.core.decisions import View
 from app.core.kinds.fit_check import CheckSpec
 from app.core.kinds.groups.parsing import By, Where
 from app.core.kinds.several import NAME_PATTERN, PARTS_MAX
 from app.core.privacy.release_cost import SAMPLES_MAX
-from app.core.specs import Spec
+from app.core.specs import Maybe, Spec
+from app.errors import InvalidInput, InvalidStatistics
 
 RELEASE: JsonDict = {
     "id": "rel_p5n6t2dy4hgakq2m",
@@ -48,7 +51,11 @@ RELEASE: JsonDict = {
 }
 
 
+_REFUSALS: Mapping[str, type[InvalidInput]] = {"source": InvalidStatistics}
+
+
 class ReleaseBody(Spec):
+    REFUSALS: ClassVar = _REFUSALS
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -76,6 +83,9 @@ class ReleaseBody(Spec):
         default=None,
         description="A check of fit, charged together with the release and read by all its readers; null: none.",
     )
+    source: Maybe[SealedSource] = Field(
+        default=None, description="Of a dataset whose source is `statistics`: what was sealed for this release."
+    )
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
     title: Name | None = Field(default=None, description="For lists and dashboards: printable, on one line.")
     description: Description | None = None
@@ -102,6 +112,8 @@ class PartOfRelease(Spec):
 class SeveralReleaseBody(Spec):
     """Several models of the same people: one charge, the sum of theirs, and one reading of the rows."""
 
+    REFUSALS: ClassVar = _REFUSALS
+
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -119,6 +131,9 @@ class SeveralReleaseBody(Spec):
     by: By | None = Field(default=None, description="Columns to group every model by that names none; null: no groups.")
     where: Where | None = Field(
         default=None, description="A condition on rows, for every model that has none; null: all rows."
+    )
+    source: Maybe[SealedSource] = Field(
+        default=None, description="Of a dataset whose source is `statistics`: what was sealed for this release."
     )
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
     title: Name | None = Field(default=None, description="For lists and dashboards: printable, on one line.")

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.core.schema import parse_columns, parse_unit
 from app.errors import Conflict, InvalidInput
 from app.services.datasets.dataset_sources import dataset_source
-from app.services.datasets.dataset_strata import strata_json
+from app.services.datasets.dataset_strata import refuse_unseen, strata_json
 from app.services.datasets.populations import joined
 from app.services.datasets.read_datasets import owned, steward_view
 from app.services.datasets.schema_changes import CHANGES_MAX, changed_fields
@@ -110,19 +110,26 @@ def _with_schema(before: Dataset, spec: Mapping[str, Any]) -> Dataset | None:
     declared = {column.name: column.as_json() for column in columns.values()}
     if (declared, unit) == (before.columns, before.unit) and "n" not in spec:
         return None
-    return replace(before, columns=declared, unit=unit, n=spec.get("n"), upload_name=None)
+    changed = replace(before, columns=declared, unit=unit, n=spec.get("n"), upload_name=None)
+    if before.source["kind"] != "statistics":
+        return changed
+    changed = replace(changed, n=spec.get("n", before.n))
+    refuse_unseen(changed)
+    return changed
 
 
 async def _report_of_file(runtime: Runtime, changed: Dataset) -> UploadReport | None:
     """Rows that lie in a file are checked against the new schema at once, as when a dataset is declared."""
-    if changed.source["kind"] == "upload":
+    if changed.source["kind"] in ("upload", "statistics"):
         return None
     return await asyncio.to_thread(dataset_source(runtime, changed).validate, changed.n)
 
 
 def _schema_values(runtime: Runtime, current: Dataset, changed: Dataset, report: UploadReport | None) -> dict[str, Any]:
     values: dict[str, Any] = {"columns": changed.columns, "unit": changed.unit}
-    if report is None:
+    if changed.source["kind"] == "statistics":
+        values |= {"n": changed.n, "data_version": current.data_version + 1}
+    elif report is None:
         values |= {"n": changed.n, "strata": None, "data_state": "none", "upload_name": None}
     else:
         values |= {"n": report.people, "strata": strata_json(report.strata), "data_version": current.data_version + 1}

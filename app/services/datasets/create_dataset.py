@@ -12,7 +12,7 @@ from app.errors import InvalidInput, NameTaken
 from app.ledger.account import open_account
 from app.ledger.posting import open_posting
 from app.services.datasets.dataset_sources import dataset_source
-from app.services.datasets.dataset_strata import strata_json
+from app.services.datasets.dataset_strata import refuse_unseen, strata_json
 from app.services.datasets.populations import NO_PEOPLE, joined
 from app.services.datasets.read_datasets import steward_view
 from app.services.datasets.rehearse import make_rows, rehearsal_seed
@@ -23,7 +23,7 @@ from app.services.runtime.idempotency import Once
 from app.services.runtime.identifiers import REHEARSAL, new_id
 from app.services.runtime.runtime import Runtime
 from app.services.views import DatasetView
-from app.sources.duckdb_rows import UploadReport
+from app.sources.grouping.strata_counts import Strata
 from app.sources.source_spec import parse_source
 from app.storage.datasets import Dataset, get_dataset, has_name, insert_dataset, mark_looked, set_data
 from app.storage.ledger_book import post
@@ -53,11 +53,14 @@ async def create_dataset(
             async with runtime.computations:
                 made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
             name = await asyncio.to_thread(kept.finish)
-            return await _declare(runtime, steward, dataset, spec, once, (made, name), also)
+            return await _declare(runtime, steward, dataset, spec, once, (made.people, made.strata, name), also)
     if dataset.source["kind"] == "upload":
         return await _declare(runtime, steward, dataset, spec, once, None)
+    if dataset.source["kind"] == "statistics":
+        people = refuse_unseen(dataset)
+        return await _declare(runtime, steward, dataset, spec, once, (people, None, None))
     report = await asyncio.to_thread(dataset_source(runtime, dataset).validate, dataset.n)
-    return await _declare(runtime, steward, dataset, spec, once, (report, None))
+    return await _declare(runtime, steward, dataset, spec, once, (report.people, report.strata, None))
 
 
 async def _refuse_taken(runtime: Runtime, dataset: Dataset, once: Once[DatasetView] | None) -> None:
@@ -74,10 +77,10 @@ async def _declare(
     dataset: Dataset,
     spec: Mapping[str, Any],
     once: Once[DatasetView] | None,
-    data: tuple[UploadReport, str | None] | None,
+    data: tuple[int, Strata | None, str | None] | None,
     also: Also | None = None,
 ) -> DatasetView:
-    """`data`: what its rows hold, and their private file if there is one, where there are rows already."""
+    """`data`: people, strata and the private file if there is one, where there are rows already, here or elsewhere."""
     slack_delta = float(spec["budget"].get("slack_delta") or 0.0)
     account = open_account(dataset.id, epsilon=dataset.epsilon, delta=dataset.delta, slack_delta=slack_delta)
     async with runtime.database.write() as connection:
@@ -88,9 +91,8 @@ async def _declare(
             dataset = replace(dataset, population=shared)
         await insert_dataset(connection, dataset)
         if data is not None:
-            report, name = data
-            strata = strata_json(report.strata)
-            await set_data(connection, dataset.id, n=report.people, upload_name=name, strata=strata)
+            people, strata, name = data
+            await set_data(connection, dataset.id, n=people, upload_name=name, strata=strata_json(strata))
             await mark_looked(connection, dataset.id, dataset.created_us)
         opened = open_posting(account, actor=steward.id, reason="dataset declared", at_us=dataset.created_us)
         await post(connection, opened)

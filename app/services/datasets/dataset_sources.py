@@ -5,7 +5,8 @@ from app.errors import InvalidSchema
 from app.services.runtime.runtime import Runtime
 from app.sources.sealed_files import is_sealed, opens_with
 from app.sources.source_spec import SourceSpec, resolve_file
-from app.sources.sources import RowSource, SourceContext, open_source
+from app.sources.sources import Report, RowSource, SourceContext, open_source, unheard
+from app.sources.vouched.sealed_source import SealedStatistics
 from app.storage.datasets import Dataset
 
 
@@ -28,7 +29,14 @@ def source_spec(dataset: Dataset) -> SourceSpec:
     )
 
 
-def dataset_source(runtime: Runtime, dataset: Dataset, upload_name: str | None = None) -> RowSource:
+def dataset_source(
+    runtime: Runtime,
+    dataset: Dataset,
+    upload_name: str | None = None,
+    vouched: SealedStatistics | None = None,
+    report: Report = unheard,
+) -> RowSource:
+    """`vouched`: of a dataset without rows, what was sealed for the release that is to be drawn."""
     context = SourceContext(
         columns=dataset_columns(dataset),
         unit=dataset_unit(dataset),
@@ -37,13 +45,16 @@ def dataset_source(runtime: Runtime, dataset: Dataset, upload_name: str | None =
         roots=tuple(runtime.settings.source_roots),
         data_key=runtime.data_key,
         other_columns=dataset.other_columns,
+        vouched=vouched,
+        limits=runtime.engine_limits,
+        report=report,
     )
     return open_source(source_spec(dataset), context)
 
 
 def rows_present(runtime: Runtime, dataset: Dataset) -> bool:
-    """Whether there is a file at all, and if it is sealed, under our key; no row is looked at, so a failure here cannot
-    depend on one. Blocks."""
+    """Of a dataset with rows: whether there is a file at all, and if it is sealed, under our key; no row is looked at, so a
+    failure here cannot depend on one. Blocks."""
     if dataset.source["kind"] == "upload":
         path = None if dataset.upload_name is None else runtime.uploads.path(dataset.upload_name)
         if path is None or not path.is_file():

@@ -5,7 +5,14 @@ from typing import Any
 
 from app.core.schema import Column, RowExpression
 from app.core.statistics.groups import GroupColumn, group_count
+from app.errors import IntegrityFailure, InvalidInput, InvalidSchema
 from app.sources.grouping.strata_counts import Strata
+from app.storage.datasets import Dataset
+
+_UNSEEN = (
+    "no public columns: how many people each of their values has is counted when rows are checked, and no row of this source "
+    "is ever seen"
+)
 
 
 def strata_json(strata: Strata | None) -> dict[str, Any] | None:
@@ -57,3 +64,16 @@ def public_strata(stored: Mapping[str, Any] | None) -> list[dict[str, Any]] | No
         return None
     names = stored["columns"]
     return [{"group": dict(zip(names, levels, strict=True)), "n": people} for levels, people in stored["people"]]
+
+
+def refuse_unseen(dataset: Dataset) -> int:
+    """The declared number of people. Raises InvalidInput without one, InvalidSchema for public columns, whose strata nobody here
+    could count."""
+    if dataset.source["kind"] != "statistics":
+        raise IntegrityFailure("a dataset with rows of its own")
+    if dataset.n is None:
+        raise InvalidInput("n", "the public number of people: statistics without rows do not say it")
+    for name, column in dataset.columns.items():
+        if column.get("public"):
+            raise InvalidSchema(f"columns.{name}.public", _UNSEEN)
+    return dataset.n

@@ -16,6 +16,7 @@ from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import owned
 from app.services.principals import Steward
 from app.services.runtime.failpoints import chunks_through, failpoint
+from app.services.runtime.progress import Work, shown
 from app.services.runtime.runtime import Runtime
 from app.services.views import UploadView
 from app.sources.data_key import SALT_BYTES
@@ -35,12 +36,35 @@ async def upload_data(
     dataset_id: str,
     chunks: AsyncIterator[bytes],
     form: DeclaredForm = UNDECLARED,
+    length: int | None = None,
 ) -> UploadView:
-    """Raises NotFound, UnsupportedFormat, PayloadTooLarge, InvalidRows, Conflict while releases are being drawn."""
+    """`length` is how many bytes will come, if that is known: for progress. Raises NotFound, UnsupportedFormat, PayloadTooLarge,
+    InvalidRows, Conflict while releases are being drawn."""
     dataset = await _uploadable(runtime, steward, dataset_id)
+    async with shown(runtime, dataset_id) as work:
+        return await _upload(runtime, steward, dataset, _counted(chunks, work, length), form, work)
+
+
+async def _counted(chunks: AsyncIterator[bytes], work: Work, length: int | None) -> AsyncIterator[bytes]:
+    work.enter("receiving", bytes_done=0, bytes_total=length)
+    async for chunk in chunks:
+        work.advance(len(chunk))
+        yield chunk
+
+
+async def _upload(
+    runtime: Runtime,
+    steward: Steward,
+    dataset: Dataset,
+    chunks: AsyncIterator[bytes],
+    form: DeclaredForm,
+    work: Work,
+) -> UploadView:
+    dataset_id = dataset.id
     with runtime.uploads.begin(dataset_id) as sent:
         await sent.receive(chunks_through("upload.receiving", chunks))
         failpoint("upload.received")
+        work.enter("checking", bytes_total=sent.size_bytes)
         await _look(runtime, dataset)
         with runtime.uploads.begin(dataset_id, limited=False) as kept:
             report = await asyncio.to_thread(_check_and_keep, runtime, dataset, form, sent, kept)
@@ -60,13 +84,16 @@ async def check_data(
     dataset_id: str,
     chunks: AsyncIterator[bytes],
     form: DeclaredForm = UNDECLARED,
+    length: int | None = None,
 ) -> UploadView:
     """What `upload_data` would say to the same bytes. Nothing of them is left when this ends, however it ends."""
     dataset = await _uploadable(runtime, steward, dataset_id)
-    with runtime.uploads.begin(dataset_id) as sent:
-        await sent.receive(chunks)
-        await _look(runtime, dataset)
-        report = await asyncio.to_thread(_check, runtime, dataset, form, sent)
+    async with shown(runtime, dataset_id) as work:
+        with runtime.uploads.begin(dataset_id) as sent:
+            await sent.receive(_counted(chunks, work, length))
+            work.enter("checking", bytes_total=sent.size_bytes)
+            await _look(runtime, dataset)
+            report = await asyncio.to_thread(_check, runtime, dataset, form, sent)
     return _view(dataset_id, report, stored=False)
 
 
@@ -74,7 +101,7 @@ async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str) -> Da
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
     if dataset.source["kind"] != "upload":
-        raise UnsupportedFormat("body", "no upload: this dataset's rows come from a file")
+        raise UnsupportedFormat("body", f"no upload: the source of this dataset is `{dataset.source['kind']}`")
     if dataset.rehearsal is not None:
         raise Conflict("this is a rehearsal: its rows are made up, and real ones never come into it")
     if dataset.archived_us is not None:
@@ -137,6 +164,7 @@ def _check_and_keep(
             key,
             salt,
             uploads=runtime.uploads,
+            limits=runtime.engine_limits,
             other_columns=dataset.other_columns,
             separator=ready.separator,
             unquoted=ready.unquoted,
@@ -156,6 +184,7 @@ def _check(runtime: Runtime, dataset: Dataset, form: DeclaredForm, sent: Partial
             unit,
             dataset.n,
             uploads=runtime.uploads,
+            limits=runtime.engine_limits,
             other_columns=dataset.other_columns,
             separator=ready.separator,
             unquoted=ready.unquoted,

@@ -2,12 +2,14 @@
 
 import asyncio
 
+from app.services.datasets.wipe_sealed import wipe_ended
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.runtime import Runtime
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
 from app.storage.ledger_heads import read_stored
 from app.storage.releases import Release
+from app.storage.vouched.sealing_plans import list_sealed
 
 RECENT_RELEASES = 200
 
@@ -44,7 +46,9 @@ async def wipe_remains(runtime: Runtime) -> int:
     async with runtime.database.read() as connection:
         runtime.notary.check_continues(await read_stored(connection))
         known = {dataset.upload_name or "" for dataset in await datasets.list_uploads(connection)}
+        known |= {plan.sealed_name or "" for plan, _ in await list_sealed(connection)}
     await _wipe_used_uploads(runtime)
+    await wipe_ended(runtime)
     return await asyncio.to_thread(runtime.uploads.sweep, known, candidates)
 
 

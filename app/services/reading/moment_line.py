@@ -29,6 +29,8 @@ def moment_line(dataset: Dataset) -> dict[str, Any]:
     if source.kind == "file" and unit.column is not None and source.rows_max is None:
         return _line(DEPENDS, "none", _LEAK)
     numbers = "model, mechanism, samples, n and the rows a person may own"
+    if source.kind == "statistics":
+        assumption, numbers = "statistics opened at that pace", "model, mechanism, samples and n"
     if source.rows_max is not None:
         numbers = f"model, mechanism, samples and the declared limit of {source.rows_max} rows"
     return _line(PUBLIC, assumption, _FOLLOWS.format(numbers=numbers) + _LATER)

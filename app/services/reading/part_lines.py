@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-LINES_OF_THE_WHOLE = frozenset({"budget", "moment", "public_columns", "schema_changed", "rehearsal", "vacuous"})
+LINES_OF_THE_WHOLE = frozenset(
+    {"budget", "moment", "public_columns", "schema_changed", "rehearsal", "vacuous", "vouched"}
+)
 """Said once, and not of every part again."""
 PART_FIGURES = ("samples", "epsilon", "delta", "best_order", "pure_epsilon")
 _TEXT = (

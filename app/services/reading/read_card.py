@@ -26,6 +26,7 @@ from app.services.reading.moment_line import moment_line
 from app.services.reading.part_lines import part_figures, part_lines, parts_line
 from app.services.reading.population_line import UNTRACKED, population_line, untracked
 from app.services.reading.view_lines import range_line, synthetic_line, views_line
+from app.services.reading.vouched_line import vouched_line
 from app.services.releases.parts import part_names, part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model
@@ -105,6 +106,7 @@ def build_card(
     checked = [] if check is None else [check_line(check, model, release.unit_rows, dataset.delta, facts.neighbours)]
     changed = [changes_line(dataset.changes)] if dataset.changes else []
     changed += [] if dataset.rehearsal is None else [rehearsal_line(dataset.rehearsal)]
+    changed += vouched_line(dataset, release.n, release.unit_rows)
     parts, by_part = _parts(release, dataset, epsilon_max) if several else ([], [])
     own = [parts_line(parts)] if several else _own_lines(release, model, views, columns)
     shared = [] if population is None else [population_line(*population)]

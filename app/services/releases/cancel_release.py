@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.errors import Conflict, NotFound, ReleaseWithdrawn
+from app.services.datasets.wipe_sealed import wipe_sealed
 from app.services.ledger.settle_release import settle_release
 from app.services.principals import Steward
 from app.services.releases.read_releases import read_release
@@ -30,4 +31,5 @@ async def cancel_release(runtime: Runtime, *, steward: Steward, release_id: str)
                 raise Conflict("rows of this release have been read, or are being read: its charge stands")
             who: dict[str, Any] = {"actor": steward.id, "reason": CANCELLED}
             await settle_release(connection, release_id, "void", **who, at_us=runtime.clock())
+    await wipe_sealed(runtime, release_id)
     return await read_release(runtime, principal=steward, release_id=release_id)

@@ -15,6 +15,7 @@ from app.core.schema import Column, PrivacyUnit, parse_columns
 from app.core.statistics.sums import ExactStatistic, StatisticRequest
 from app.services.runtime.runtime import Runtime
 from app.sources.data_key import SALT_BYTES, DataKey
+from app.sources.engine import Limits
 from app.sources.kept_rows import check_and_keep
 from app.sources.sources import SourceContext, UploadedRows
 from app.sources.uploads import UploadStore
@@ -40,25 +41,25 @@ async def installation_pace(runtime: Runtime) -> float:
         known = await get_measurement(connection, PACE)
     if known is not None:
         return known
-    measured = await asyncio.to_thread(measure_pace, runtime.uploads, runtime.random_bytes)
+    measured = await asyncio.to_thread(measure_pace, runtime.uploads, runtime.random_bytes, runtime.engine_limits)
     async with runtime.database.write() as connection:
         return await keep_first_measurement(connection, PACE, measured, runtime.clock())
 
 
-def measure_pace(uploads: UploadStore, random_bytes: Callable[[int], bytes]) -> float:
+def measure_pace(uploads: UploadStore, random_bytes: Callable[[int], bytes], limits: Limits | None = None) -> float:
     """Blocking, well under a second on the machine of reference."""
-    factors = (_reading(uploads, random_bytes) / READING_S, _drawing(random_bytes) / DRAWING_S)
+    factors = (_reading(uploads, random_bytes, limits or Limits()) / READING_S, _drawing(random_bytes) / DRAWING_S)
     return max(PACE_MIN, *factors)
 
 
-def _reading(uploads: UploadStore, random_bytes: Callable[[int], bytes]) -> float:
+def _reading(uploads: UploadStore, random_bytes: Callable[[int], bytes], limits: Limits) -> float:
     key = DataKey(random_bytes(32).hex())
     rows = "".join(f"{row % 2},{row / ROWS}\n" for row in range(ROWS))
     with uploads.begin("pace") as sent, uploads.begin("pace") as kept:
         sent.write(f"a,b\n{rows}".encode())
         salt = random_bytes(SALT_BYTES)
         check_and_keep(sent.path, "csv", _COLUMNS, PrivacyUnit(), None, kept, key, salt, uploads=uploads)
-        context = SourceContext(_COLUMNS, PrivacyUnit(), uploads, data_key=lambda: key)
+        context = SourceContext(_COLUMNS, PrivacyUnit(), uploads, limits=limits, data_key=lambda: key)
         source = UploadedRows(lambda: kept.path, context)
         return _median_of(lambda: source.statistic(StatisticRequest("a"), b"not needed here."))
 

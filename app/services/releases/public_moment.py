@@ -24,10 +24,11 @@ from app.core.kinds import ReleaseMechanism, ReleaseModel, check_request, check_
 from app.core.kinds.fit_check import AnyCheck
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics import RowRequest
+from app.core.statistics.whole_numbers import size_of
 from app.errors import NumericalFailure
 from app.services.datasets.dataset_sources import dataset_unit, source_spec
 from app.services.runtime.runtime import Runtime
-from app.sources.reading_work import parsing_seconds, reading_seconds, wiping_seconds
+from app.sources.reading_work import opening_seconds, parsing_seconds, reading_seconds, wiping_seconds
 from app.storage.datasets import Dataset
 
 SAFETY = 4.0
@@ -57,6 +58,8 @@ def release_seconds(
 
 def _reading(dataset: Dataset, request: RowRequest[Any], rows: int) -> float:
     unit, source, columns = dataset_unit(dataset), source_spec(dataset), len(dataset.columns)
+    if source.kind == "statistics":
+        return opening_seconds(numbers=size_of(request))
     if source.kind == "upload":
         return reading_seconds(request, rows=rows, columns=columns)
     hashed = unit.column is not None

@@ -1,9 +1,11 @@
 """Ask for a release: the charge is on disk before any row is read.
 
-Order of effects: parse → mechanism and cost from public numbers → one transaction {claim on the Idempotency-Key,
-reserve in the ledger, pending release, answer} → tell the workers. A refused charge writes nothing and reaches no sampler.
+Order of effects: parse → mechanism and cost from public numbers → of statistics without rows: look at the seal, keep it in a
+private file → one transaction {claim on the Idempotency-Key, reserve in the ledger, pending release, use of the seal's plan,
+answer} → tell the workers. A refused charge writes nothing and reaches no sampler.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +14,7 @@ from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_check, parse_mo
 from app.core.kinds.fit_check import AnyCheck, FitCheck
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
-from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism
+from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism, StatisticsUsed
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.asked_groups import grouped_spec
@@ -24,6 +26,7 @@ from app.services.releases.read_releases import part_views, release_view
 from app.services.releases.rehearsal_limits import refuse_large_release, refuse_long_release, refuse_many_releases
 from app.services.releases.release_views import find_views
 from app.services.releases.reserve_charge import charged_accounts, reserve_postings
+from app.services.releases.sealed_statistics import Sealed, give_out_plan, sealed_in
 from app.services.releases.stored_release import cost_to_json
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
@@ -31,11 +34,12 @@ from app.services.runtime.failpoints import failpoint
 from app.services.runtime.idempotency import Once
 from app.services.runtime.identifiers import REHEARSAL, new_id
 from app.services.runtime.runtime import Runtime
-from app.services.views import ReleaseView
+from app.services.views import ReleaseView, SealingPlanView
 from app.storage import accounts, datasets, releases
 from app.storage.datasets import Dataset
 from app.storage.ledger_book import post
 from app.storage.releases import Release
+from app.storage.vouched.sealing_plans import use_plan
 
 CHANNEL = "releases"
 
@@ -51,8 +55,43 @@ async def request_release(
     """`auto` is settled here, from public numbers, and so is a range left open: what is stored, charged and shown names both.
 
     Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
-    BudgetExhausted, IdempotencyConflict; of an analyst's rehearsal also Conflict, beyond its limits.
+    InvalidStatistics, StatisticsUsed, BudgetExhausted, IdempotencyConflict; of an analyst's rehearsal also Conflict, beyond its
+    limits.
     """
+    release, model, cost, dataset = await _settled(runtime, steward, dataset_id, spec)
+    sealed = await sealed_in(runtime, spec, release, dataset, once)
+    await _refuse_hopeless(runtime, release, cost, dataset, once)
+    failpoint("request.before_reserve")
+    views, by_part = await find_views(release, model), await part_views(release, model)
+    view = release_view(release, dataset, model, views, by_part)
+    await _keep_and_reserve(runtime, steward, release, cost, view, once, dataset, sealed)
+    failpoint("request.reserved")
+    await runtime.cache.publish(CHANNEL, b"pending")
+    return view
+
+
+async def plan_statistics(
+    runtime: Runtime,
+    *,
+    steward: Steward,
+    dataset_id: str,
+    spec: Mapping[str, Any],
+    once: Once[SealingPlanView] | None = None,
+) -> SealingPlanView:
+    """What `postern statistics` has to compute, and seal, for this very release. Nothing is charged and nothing reserved.
+
+    Raises what asking for the release would raise, but for BudgetExhausted; Conflict where too many plans are open.
+    """
+    release, _, _, dataset = await _settled(runtime, steward, dataset_id, spec)
+    if dataset.source["kind"] != "statistics":
+        raise Conflict(f"this dataset has rows here: its source is `{dataset.source['kind']}`")
+    return await give_out_plan(runtime, release, dataset, once)
+
+
+async def _settled(
+    runtime: Runtime, steward: Steward, dataset_id: str, spec: Mapping[str, Any]
+) -> tuple[Release, ReleaseModel, ReleaseCost, Dataset]:
+    """The release as it would be stored, from public numbers alone, refused here for whatever they can refuse it for."""
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
         charged = await accounts.list_accounts(connection, ids=charged_accounts(dataset))
@@ -76,14 +115,7 @@ async def request_release(
         title=spec.get("title"),
         description=spec.get("description"),
     )
-    await _refuse_hopeless(runtime, release, cost, dataset, once)
-    failpoint("request.before_reserve")
-    views, by_part = await find_views(release, model), await part_views(release, model)
-    view = release_view(release, dataset, model, views, by_part)
-    await _reserve(runtime, steward, release, cost, view, once, dataset.population)
-    failpoint("request.reserved")
-    await runtime.cache.publish(CHANNEL, b"pending")
-    return view
+    return release, model, cost, dataset
 
 
 async def _described(
@@ -150,6 +182,28 @@ async def _refuse_hopeless(
             raise
 
 
+async def _keep_and_reserve(
+    runtime: Runtime,
+    steward: Steward,
+    release: Release,
+    cost: ReleaseCost,
+    view: ReleaseView,
+    once: Once[ReleaseView] | None,
+    dataset: Dataset,
+    sealed: Sealed | None,
+) -> None:
+    """What was sealed lies in a private file before the charge that names it, held against sweeps until that is on disk. If
+    anything refuses the charge, or this process ends, the file is nobody's and goes."""
+    if sealed is None:
+        await _reserve(runtime, steward, release, cost, view, once, dataset.population)
+        return
+    with runtime.uploads.begin(dataset.id) as kept:
+        await asyncio.to_thread(kept.write, sealed.body)
+        name = await asyncio.to_thread(kept.finish)
+        failpoint("statistics.kept")
+        await _reserve(runtime, steward, release, cost, view, once, dataset.population, (sealed.nonce, name))
+
+
 async def _reserve(
     runtime: Runtime,
     steward: Steward,
@@ -158,8 +212,10 @@ async def _reserve(
     view: ReleaseView,
     once: Once[ReleaseView] | None,
     population: str | None,
+    sealed: tuple[bytes, str] | None = None,
 ) -> None:
-    """`population`: the one whose ε the mechanism was held against."""
+    """`population`: the one whose ε the mechanism was held against. `sealed`: a plan, and the private file of what was sealed by
+    it."""
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
         dataset = await datasets.get_dataset(connection, release.dataset_id, lock=True)
@@ -173,6 +229,11 @@ async def _reserve(
         held = await accounts.lock_accounts(connection, charged_accounts(dataset))
         postings = reserve_postings(held, release, cost, dataset)
         await releases.insert_release(connection, release)
+        if sealed is not None:
+            nonce, name = sealed
+            own = {"release_id": release.id, "dataset_id": release.dataset_id}
+            if not await use_plan(connection, nonce, sealed_name=name, **own):
+                raise StatisticsUsed("these statistics, or others by the same plan, were used for a release meanwhile")
         for posting in postings:
             await post(connection, posting)
         await idempotency.answer(runtime, connection, once, view)

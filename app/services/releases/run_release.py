@@ -22,13 +22,16 @@ from app.core.kinds.belief import Drawn
 from app.core.kinds.fit_check import AnyCheck
 from app.errors import DataMissing, IntegrityFailure, Unavailable
 from app.services.datasets.dataset_sources import dataset_source, rows_present
+from app.services.datasets.wipe_sealed import wipe_sealed
 from app.services.datasets.wipe_uploads import wipe_used_upload
 from app.services.releases.charged_release import is_charged
 from app.services.releases.end_release import LeaseLost, give_up, publish_samples
 from app.services.releases.measure_pace import installation_pace
 from app.services.releases.public_moment import Moment, Slots, duration_us, release_seconds, wipe_duration_us
+from app.services.releases.sealed_statistics import sealed_source
 from app.services.releases.stored_release import cost_from_json, stored_checks, stored_mechanism, stored_model
 from app.services.runtime.failpoints import failpoint
+from app.services.runtime.progress import Work, shown
 from app.services.runtime.runtime import Runtime
 from app.storage import datasets, releases
 from app.storage.datasets import Dataset
@@ -36,6 +39,7 @@ from app.storage.releases import Release
 
 ATTEMPTS_MAX = 5
 RETRY_US = 2_000_000
+"""Before the second attempt; before each further one twice as long."""
 _HASH_KEY_BYTES = 32
 
 log = structlog.get_logger("postern.releases")
@@ -56,35 +60,36 @@ async def run_next_release(runtime: Runtime) -> bool:
         return False
     failpoint("release.claimed")
     try:
-        async with _renewed_lease(runtime, release, token, lease_us):
-            await _run(runtime, release, token)
+        async with _renewed_lease(runtime, release, token, lease_us), shown(runtime, release.id) as work:
+            await _run(runtime, release, token, work)
     except LeaseLost:
         log.warning("lease lost", release=release.id)
     return True
 
 
-async def _run(runtime: Runtime, release: Release, token: str) -> None:
+async def _run(runtime: Runtime, release: Release, token: str, work: Work) -> None:
     if release.attempts > ATTEMPTS_MAX:
         read = release.stage != "reserved"
         at_us = await _end(runtime, _moment(runtime, release))
         await give_up(runtime, release, token, read=read, reason="too many attempts", at_us=at_us)
     else:
         try:
-            await _attempt(runtime, release, token)
+            await _attempt(runtime, release, token, work)
         except asyncio.CancelledError:  # told to stop, perhaps while it was held
             await _give_back(runtime, release, token)
             raise
     await _wipe(runtime, release)
 
 
-async def _attempt(runtime: Runtime, release: Release, token: str) -> None:
+async def _attempt(runtime: Runtime, release: Release, token: str, work: Work) -> None:
     """Whatever ends it after the first row may have been read, ends it in a slot."""
     read, moment = release.stage != "reserved", _moment(runtime, release)
     try:
         dataset = await _readable_dataset(runtime, release)
         moment = await _begin_reading(runtime, release, dataset, token)
         read = True
-        drawn = await _draw(runtime, release, dataset)
+        drawn = await _draw(runtime, release, dataset, work)
+        work.enter("holding")
     except NotCharged:
         log.error("a release is not what the ledger charged for", release=release.id)
         reason = "not what the ledger charged for"
@@ -125,7 +130,9 @@ async def _readable_dataset(runtime: Runtime, release: Release) -> Dataset:
             raise NotCharged
     if dataset.data_version != release.data_version or dataset.data_state != "ready":
         raise DataMissing("the rows this release was charged for are gone")
-    if not await asyncio.to_thread(rows_present, runtime, dataset):
+    vouched = await sealed_source(runtime, release, dataset)
+    here = asyncio.to_thread(rows_present, runtime, dataset) if vouched is None else asyncio.to_thread(vouched.present)
+    if not await here:
         raise DataMissing("the file with the rows is gone, or its key")
     return dataset
 
@@ -139,6 +146,7 @@ async def _begin_reading(runtime: Runtime, release: Release, dataset: Dataset, t
         stored_checks(release, model),
     )
     seconds = release_seconds(dataset, model, mechanism, cost, release.n, release.unit_rows, check)
+    seconds *= runtime.settings.releases_at_once  # others may have the machine meanwhile
     lasts_us = duration_us(seconds, await installation_pace(runtime), runtime.settings.publication_tick_s)
     await asyncio.to_thread(_rehearse, model, mechanism, release.n, release.unit_rows, check)
     async with runtime.database.write() as connection:
@@ -163,9 +171,14 @@ def _rehearse(
         check.measure(people, unit_rows, check_request(model, check).of_no_rows())
 
 
-async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
+async def _draw(runtime: Runtime, release: Release, dataset: Dataset, work: Work) -> Drawn:
     """The only place where private statistics exist: on this stack, until the samples are drawn."""
-    source = dataset_source(runtime, dataset)
+    vouched = await sealed_source(runtime, release, dataset)
+
+    def report(stage: str, done: int | None, total: int | None) -> None:
+        work.enter(stage, bytes_done=done, bytes_total=total)
+
+    source = dataset_source(runtime, dataset, vouched=vouched, report=report)
     model = stored_model(release, dataset)
     mechanism, check = stored_mechanism(release, model), stored_checks(release, model)
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
@@ -174,6 +187,7 @@ async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
         statistic = source.statistic(model.statistic, hash_key)
         histogram = None if check is None else source.statistic(check_request(model, check), hash_key)
         failpoint("release.rows_read")
+        work.enter("drawing")
         checked = None
         if check is not None and histogram is not None:
             checked = check.measure(release.n, release.unit_rows, histogram)
@@ -185,11 +199,13 @@ async def _draw(runtime: Runtime, release: Release, dataset: Dataset) -> Drawn:
 async def _give_back(runtime: Runtime, release: Release, token: str) -> None:
     with contextlib.suppress(Unavailable):
         async with runtime.database.write() as connection:
-            await releases.give_back(connection, release.id, token, runtime.clock() + RETRY_US)
+            pause_us = RETRY_US * 2 ** max(0, release.attempts - 1)
+            await releases.give_back(connection, release.id, token, runtime.clock() + pause_us)
 
 
 async def _wipe(runtime: Runtime, release: Release) -> None:
     """How long zeros take to write depends on the file; the next release in line begins as if it always took the same."""
+    await wipe_sealed(runtime, release.id)  # its length is public
     began = runtime.monotonic()
     dataset = await wipe_used_upload(runtime, release.dataset_id, release.data_version)
     if dataset is None:

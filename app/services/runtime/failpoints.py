@@ -34,7 +34,8 @@ RELEASE = (
 REQUEST = ("request.before_reserve", "request.reserving", "request.reserved")
 ACCESS = ("access.before_charge", "access.charging", "access.charged")
 UPLOAD = ("upload.receiving", "upload.received", "upload.renamed", "upload.recording", "upload.recorded")
-NAMES = frozenset((*RELEASE, *REQUEST, *ACCESS, *UPLOAD))
+STATISTICS = ("statistics.kept", "statistics.wiping")
+NAMES = frozenset((*RELEASE, *REQUEST, *ACCESS, *UPLOAD, *STATISTICS))
 
 _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 _WRITTEN = re.compile(r"(?P<name>[a-z_.]+)(?::(?P<pass>[1-9]\d{0,5}))?(?::(?P<action>kill|stop))?")

@@ -18,14 +18,18 @@ from app.services.runtime.rights import Rights, RightsTable
 from app.services.runtime.warm_cache import WarmMemory
 from app.settings import Settings
 from app.sources.data_key import DataKey
+from app.sources.engine import Limits
 from app.sources.uploads import UploadStore
+from app.sources.vouched.sealing_key import SealingKey
 from app.storage.cache import Cache, open_cache
 from app.storage.engine import Database
 from app.storage.notary import OPTION, Notary
-from app.storage.signing_keys import DATA_KEY_FILE, Keys, load_keys, read_or_make_secret
+from app.storage.signing_keys import DATA_KEY_FILE, SEALING_KEY_FILE, Keys, load_keys, read_or_make_secret
 from app.storage.witnesses import Witnesses, open_witnesses
 
 COMPUTATIONS_MAX = 2
+FOLLOWERS_MAX = 64
+"""How many at a time may follow the progress of work in one process."""
 CACHE_FAILURES = Counter("postern_cache_failures_total", "Cache calls that failed and were served without it", ["call"])
 
 
@@ -42,7 +46,8 @@ class VerifiedKey:
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """`clock` gives microseconds since the epoch, `random_bytes` the operating system's randomness. `monotonic` counts seconds
-    and cannot be set; `sleep` waits for some. `data_key` opens uploaded rows; it is read, or made, when first asked for."""
+    and cannot be set; `sleep` waits for some. `data_key` opens uploaded rows, `sealing_key` statistics that come without
+    rows; each is read, or made, when first asked for."""
 
     settings: Settings
     database: Database
@@ -58,11 +63,24 @@ class Runtime:
     clock: Callable[[], int]
     random_bytes: Callable[[int], bytes]
     data_key: Callable[[], DataKey]
+    sealing_key: Callable[[], SealingKey]
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
+    followers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FOLLOWERS_MAX))
     exports: ExportRoom = field(default_factory=ExportRoom)
     answers: AnswerRoom = field(default_factory=AnswerRoom)
+
+    @property
+    def engine_limits(self) -> Limits:
+        """What one reading of rows may use, by the settings."""
+        settings = self.settings
+        return Limits(
+            memory_mb=max(1, int(settings.engine_memory) // 1_000_000),
+            spill_mb=max(1, int(settings.engine_spill) // 1_000_000),
+            threads=settings.engine_threads,
+            seconds=settings.engine_s,
+        )
 
     async def close(self) -> None:
         self.answers.close()
@@ -95,6 +113,7 @@ async def open_runtime(settings: Settings) -> Runtime:
         clock=lambda: time.time_ns() // 1_000,
         random_bytes=os.urandom,
         data_key=once(lambda: _data_key(settings)),
+        sealing_key=once(lambda: load_sealing_key(settings)),
     )
 
 
@@ -102,6 +121,12 @@ def _data_key(settings: Settings) -> DataKey:
     if settings.data_key is not None:
         return DataKey(settings.data_key.get_secret_value())
     return DataKey(read_or_make_secret(settings.data_dir, DATA_KEY_FILE))
+
+
+def load_sealing_key(settings: Settings) -> SealingKey:
+    if settings.sealing_key is not None:
+        return SealingKey(settings.sealing_key.get_secret_value())
+    return SealingKey(read_or_make_secret(settings.data_dir, SEALING_KEY_FILE))
 
 
 def _keys(settings: Settings) -> Keys:

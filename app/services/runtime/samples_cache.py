@@ -43,7 +43,7 @@ async def share_samples(runtime: Runtime, record: SampleSetRecord) -> None:
         return
     key = _key(record.release_id)
     with contextlib.suppress(Unavailable):
-        secret = await _secret(runtime)
+        secret = await cache_secret(runtime)
         if len(record.body) < OFF_LOOP_BYTES:
             sealed = seal(secret, key, record.body)
         else:
@@ -80,7 +80,7 @@ async def _shared(runtime: Runtime, release_id: str) -> bytes | None:
     sealed = await runtime.cache.get(_key(release_id))
     if sealed is None:
         return None
-    secret = await _secret(runtime)
+    secret = await cache_secret(runtime)
     if len(sealed) < OFF_LOOP_BYTES:
         return unseal(secret, _key(release_id), sealed)
     return await asyncio.to_thread(unseal, secret, _key(release_id), sealed)
@@ -92,7 +92,7 @@ async def _stored(runtime: Runtime, release_id: str) -> SampleSetRecord | None:
         return await sample_sets.get_samples(connection, release_id)
 
 
-async def _secret(runtime: Runtime) -> bytes:
+async def cache_secret(runtime: Runtime) -> bytes:
     """Read once by a process; it never changes."""
     if runtime.warm.cache_secret is None:
         async with runtime.database.read() as connection:

@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeVar
 
 from postern.client.address import find_address, insecure_by_environment
 from postern.client.awaiting.release import AsyncRelease
+from postern.client.awaiting.stewardship import AsyncStewardship
 from postern.client.awaiting.wire import AsyncOpened, AsyncWire
 from postern.client.call import Call, given
 from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
-from postern.client.calls.stewards import Role, Separator
+from postern.client.calls.stewards import Role, Sealed, Separator
 from postern.client.problems import WaitedTooLong
 from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
@@ -31,7 +32,7 @@ _FIRST_LOOK_S = 0.05
 _LOOK_S_MAX = 2.0
 
 
-class AsyncClient:
+class AsyncClient(AsyncStewardship):
     """A service and a key: POSTERN_URL and POSTERN_KEY unless given. For one event loop, shared by its tasks.
 
     `timeout_s` is for each attempt, `retries` for all of them. Nothing is sent before the first call.
@@ -300,6 +301,7 @@ class AsyncClient:
         by: Sequence[str] | None = None,
         where: str | None = None,
         check: Mapping[str, float] | None = None,
+        statistics: Sealed | None = None,
         title: str | None = None,
         description: str | None = None,
         force: bool = False,
@@ -309,10 +311,12 @@ class AsyncClient:
         on_progress: Progress | None = None,
     ) -> AsyncRelease:
         """Charged before a row is read. `by` groups: one posterior for every combination of these columns' levels; `where` is a
-        condition on rows. `check`, such as `{"epsilon": 0.1}`, pays for a check of fit too. `idempotency_key` makes
-        it one release, however often and wherever it is asked for."""
+        condition on rows. `check`, such as `{"epsilon": 0.1}`, pays for a check of fit too. `statistics`, of a dataset without
+        rows, is what `postern statistics` wrote for this very release. `idempotency_key` makes it one release, however often and
+        wherever it is asked for."""
         spec = given(model=model, mechanism=mechanism, check=check, force=force or None)
         spec |= given(by=by, where=where, title=title, description=description)
+        spec |= given(source=stewards.sealed_source(statistics))
         facts = await self.send(stewards.request_release(dataset, spec, idempotency_key))
         return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
 
@@ -323,6 +327,7 @@ class AsyncClient:
         *,
         by: Sequence[str] | None = None,
         where: str | None = None,
+        statistics: Sealed | None = None,
         title: str | None = None,
         description: str | None = None,
         force: bool = False,
@@ -334,6 +339,7 @@ class AsyncClient:
         """One release of several models, each `{"name": …, "model": …, "mechanism": …}`: one charge, one reading of the rows.
         `by` and `where` are those of every model that has none. `release.part("cured")` asks one of them."""
         spec = given(models=list(models), by=by, where=where, title=title, description=description, force=force or None)
+        spec |= given(source=stewards.sealed_source(statistics))
         facts = await self.send(stewards.request_release(dataset, spec, idempotency_key))
         return AsyncRelease(self, await self.wait(facts, timeout_s, on_progress) if wait else facts)
 

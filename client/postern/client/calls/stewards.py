@@ -3,22 +3,26 @@
 A `spec` is the request's JSON as the service takes it; the clients' methods build it from their arguments.
 """
 
+import base64
 from collections.abc import Mapping
 from datetime import datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
-from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
+from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload, UploadProgress
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
-from postern.client.results.releases import ReleaseFacts
+from postern.client.results.releases import ReleaseFacts, ReleaseProgress, SealingKey
 from postern.client.uploads import body_of, names_of
 
 Spec = Mapping[str, Any]
+Sealed = bytes | str | PathLike[str]
 Role = Literal["analyst", "dashboard", "auditor"]
 Separator = Literal["comma", "semicolon", "tab", "pipe"]
 
@@ -29,6 +33,8 @@ _dataset, _upload, _release = reads(Dataset), reads(Upload), reads(ReleaseFacts)
 _draft, _population = reads(SchemaDraft), reads(Population)
 _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
+_sealing_key = reads(SealingKey)
+_release_progress, _upload_progress = reads(ReleaseProgress), reads(UploadProgress)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
@@ -111,6 +117,31 @@ def plan_together(spec: Spec) -> Call[SharedPlan]:
 def request_release(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[ReleaseFacts]:
     where = path("datasets", id_of(dataset), "releases")
     return Call("POST", where, _release, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def plan_statistics(dataset: str | Dataset, spec: Spec, idempotency_key: str | None) -> Call[dict[str, Any]]:
+    where = path("datasets", id_of(dataset), "statistics")
+    return Call("POST", where, msgspec.json.decode, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def sealing_key() -> Call[SealingKey]:
+    return Call("GET", path("statistics", "key"), _sealing_key)
+
+
+def sealed_source(statistics: Sealed | None) -> dict[str, str] | None:
+    """Of what `postern statistics` wrote: its path, or its bytes."""
+    if statistics is None:
+        return None
+    body = statistics if isinstance(statistics, bytes) else Path(statistics).read_bytes()
+    return {"kind": "statistics", "sealed": base64.b64encode(body).decode()}
+
+
+def release_progress(release: str) -> Call[ReleaseProgress]:
+    return Call("GET", path("releases", release, "progress"), _release_progress)
+
+
+def upload_progress(dataset: str | Dataset) -> Call[UploadProgress]:
+    return Call("GET", path("datasets", id_of(dataset), "progress"), _upload_progress)
 
 
 def create_analyst(name: str, role: Role, idempotency_key: str | None) -> Call[Analyst]:

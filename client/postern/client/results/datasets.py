@@ -82,3 +82,13 @@ class Upload(Shown):
     missing: dict[str, int]
     outside: dict[str, int]
     stored: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UploadProgress(Shown):
+    """For the steward alone; `stage` is `idle` where no upload is under way."""
+
+    dataset: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None

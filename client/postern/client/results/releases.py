@@ -78,3 +78,27 @@ class Access(Shown):
     budget: Budget
     parts: dict[str, int] | None = None
     """Of several models: how many samples of each are paid for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealingKey(Shown):
+    """The public half of the key that statistics are sealed to; compare it with what the operator told you."""
+
+    key_id: str
+    key: str
+    algorithm: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseProgress(Shown):
+    """For the steward alone; everyone else sees `pending`."""
+
+    release: str
+    status: str
+    stage: str
+    bytes_done: int | None
+    bytes_total: int | None
+    attempts: int
+    attempts_max: int
+    next_attempt_at: datetime | None
+    reason: str | None

@@ -1,0 +1,1 @@
+"""Plans that statistics are sealed by, each good for one release."""

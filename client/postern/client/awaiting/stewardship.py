@@ -1,0 +1,39 @@
+"""What stewards do beside declaring and asking: statistics without rows, and how far work is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from postern.client.call import Call
+from postern.client.calls import stewards
+from postern.client.results.datasets import Dataset, UploadProgress
+from postern.client.results.releases import ReleaseProgress, SealingKey
+
+T = TypeVar("T")
+
+
+class AsyncStewardship:
+    """Of a client, which sends."""
+
+    async def send(self, call: Call[T]) -> T:
+        raise NotImplementedError
+
+    async def plan_statistics(
+        self, dataset: str | Dataset, spec: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> dict[str, Any]:
+        """For a dataset without rows: what `postern statistics` has to compute beside the data and seal. `spec` is the release,
+        such as `{"model": …, "mechanism": …}`; save the answer as JSON. Charges nothing; good for one release, for a week."""
+        return await self.send(stewards.plan_statistics(dataset, spec, idempotency_key))
+
+    async def sealing_key(self) -> SealingKey:
+        """The public key that statistics are sealed to."""
+        return await self.send(stewards.sealing_key())
+
+    async def release_progress(self, release: str) -> ReleaseProgress:
+        """How far it is, for the dataset's steward alone: stage, bytes where they are known, attempts, why it was withdrawn."""
+        return await self.send(stewards.release_progress(release))
+
+    async def upload_progress(self, dataset: str | Dataset) -> UploadProgress:
+        """How far the upload of a dataset of yours is, from another place than the one that sends it."""
+        return await self.send(stewards.upload_progress(dataset))
