@@ -158,6 +158,10 @@ class InvalidCheck(InvalidInput):
     code = "invalid_check"
 
 
+class InvalidAudit(InvalidInput):
+    code = "invalid_audit"
+
+
 class CheckNotOffered(InvalidInput):
     """There is no check of fit for models like this one."""
 
@@ -275,6 +279,12 @@ class CheckNotBought(Conflict):
     """A release's check of fit was asked for, and none was paid for with it."""
 
     code = "check_not_bought"
+
+
+class AuditFailed(Conflict):
+    """A gate found a charge that may be too small, or could not look; nothing was read, reserved or charged."""
+
+    code = "audit_failed"
 
 
 class BudgetExhausted(Conflict):

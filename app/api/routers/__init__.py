@@ -1,6 +1,7 @@
 """Routes, one file a noun. The most asked come first, because addresses are matched in order."""
 
 from app.api.routers import (
+    audits,
     datasets,
     ledger,
     operations,
@@ -24,5 +25,6 @@ ROUTERS = (
     populations.router,
     people.router,
     ledger.router,
+    audits.router,
     operations.router,
 )

@@ -1,7 +1,8 @@
 """Ask for a release: the charge is on disk before any row is read.
 
-Order of effects: parse → mechanism and cost from public numbers → one transaction {claim on the Idempotency-Key,
-reserve in the ledger, pending release, answer} → tell the workers. A refused charge writes nothing and reaches no sampler.
+Order of effects: parse → mechanism and cost from public numbers → its gates, from those numbers too → one transaction {claim
+on the Idempotency-Key, reserve in the ledger, pending release, answer} → tell the workers. A refused charge writes nothing and
+reaches no sampler.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from app.core.kinds.fit_check import AnyCheck, FitCheck
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
 from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism
+from app.services.audits import pass_gates
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.asked_groups import grouped_spec
@@ -50,7 +52,7 @@ async def request_release(
 ) -> ReleaseView:
     """`auto` is settled here, from public numbers, and so is a range left open: what is stored, charged and shown names both.
 
-    Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
+    Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing, AuditFailed,
     BudgetExhausted, IdempotencyConflict; of an analyst's rehearsal also Conflict, beyond its limits.
     """
     async with runtime.database.read() as connection:
@@ -71,6 +73,7 @@ async def request_release(
         dataset, model, mechanism, cost, dataset.n, unit_rows, check
     )  # refuses what has no public size
     refuse_long_release(steward, seconds)
+    await pass_gates(runtime, model, mechanism, dataset.n, unit_rows)
     release = replace(
         _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows),
         title=spec.get("title"),

@@ -9,6 +9,7 @@ from app.core.kinds.kind import CardWords, Kind
 from app.core.kinds.protocols import Family, MechanismKind
 from app.core.kinds.regression.card import assumes
 from app.core.kinds.regression.mechanisms.moment_noise import PerturbedStatisticsMechanism
+from app.core.kinds.regression.private.audit import audit_regressions
 from app.core.kinds.regression.private.mechanism import GroupPerturbedStatistics
 from app.core.kinds.regression.private.plan import PLANNER
 from app.core.statistics.groups import groups_of
@@ -28,5 +29,6 @@ def private_regression_kind(families: Mapping[str, Family[Any]], askable: Askabl
             assumes=lambda model, rows: assumes(model.inner, rows),
             noisy=lambda model, rows: "noisy numbers of every group, the number of its rows among them",
         ),
+        audit=audit_regressions,
         groups=lambda model: [(group, None) for group in groups_of(model.groups.by)],
     )
