@@ -5,7 +5,7 @@ import sys
 import typer
 
 from app.cli import (
-    audit,
+    auditing,
     check,
     doctor,
     keys,
@@ -52,7 +52,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(schema.app, name="schema")
 app.add_typer(population.app, name="population")
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(audit.app, name="audit")
+app.add_typer(auditing.app, name="audit")
 
 
 @app.callback()

@@ -75,7 +75,7 @@ async def get_audits(
     **operation("read_audit", "Read an audit", ROLE, THING),
 )
 async def get_audit(request: Request, overseer: OverseerKey, audit_id: AuditId) -> Response:
-    """Pending, then what it found."""
+    """Pending at first; once it is done, what it found: tests, certificates, a verdict."""
     return model_response(Audit.of(await read_audit(runtime_of(request), overseer=overseer, audit_id=audit_id)))
 
 

@@ -60,7 +60,9 @@ def audit_samples(claim: Claim, x: Outputs, y: Outputs, level: float, *, replaya
     found = [_wealth_test(claim, scores, events, x, y, (choose, decide), level / 2)]
     for (a, b), chosen, way in zip(sides, events, ("from x to y", "from y to x"), strict=True):
         found.append(_event_test(claim, chosen[0], a.part(decide), b.part(decide), level / 4, way))
-    kappa = smallest_found(claim, runs - second, level / 2)
+    kappa = smallest_found(
+        claim, runs - second, level / 2 / (2 * BETS_EACH)
+    )  # as if only one of the bets were any good
     told = [replace(test, replayable=replayable) for test in found]
     return Findings(tests=tuple(told), detects=kappa, detects_for="randomised response")
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 Array = NDArray[np.float64]
 
@@ -24,6 +23,8 @@ class Conformance:
 
 def pearson(counts: NDArray[np.int64], law: Array) -> Conformance:
     """Neighbouring outputs are pooled until each cell expects enough."""
+    from scipy.special import chdtrc  # not at start
+
     draws = int(counts.sum())
     observed, expected = _pooled(counts.astype(np.float64), law / law.sum() * draws)
     found = float(((observed - expected) ** 2 / expected).sum())

@@ -6,8 +6,6 @@ that of the two coins. An event chosen and bounded on the same draws proves noth
 
 import math
 
-from scipy.special import betaincinv
-
 from app.core.audits.claims import Approximate, Claim
 
 
@@ -15,6 +13,8 @@ def clopper_pearson(hits: int, runs: int, level: float) -> tuple[float, float]:
     """(low, high): each beyond the true probability with probability at most `level`."""
     if not 0 <= hits <= runs or not runs > 0 or not 0 < level < 1:
         raise ValueError("hits of that many runs, and a level between 0 and 1")
+    from scipy.special import betaincinv  # not at start
+
     low = 0.0 if hits == 0 else float(betaincinv(hits, runs - hits + 1, level))
     high = 1.0 if hits == runs else float(betaincinv(hits + 1, runs - hits, 1 - level))
     return low, high

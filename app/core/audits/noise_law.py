@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -65,6 +64,8 @@ def gaussian_law(moved: Sequence[tuple[int, float]]) -> Divergences:
 
 
 def _laplace(order: float, shift: int, scale: float) -> float:
+    import mpmath  # loaded by the first noise that is looked at, not at start
+
     with mpmath.workdps(DIGITS):
         rate, alpha = 1 / mpmath.mpf(scale), mpmath.mpf(order)
         q, far, step = mpmath.exp(-rate), mpmath.exp(-alpha * shift * rate), mpmath.exp((2 * alpha - 1) * rate)

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 RandomBytes = Callable[[int], bytes]
 
 RATIO_MAX = 3.0
+POINTS_LEAST = 512
 WEALTH_ORDERS = (1.0, 1.25, 2.0)
 
 
@@ -39,7 +40,16 @@ class Effort:
     """By role; None where nothing is drawn."""
 
 
-GATE = Effort(points=40_000)
+GATE = Effort(points=20_000)
+
+
+def people_looked_at(people: int, points: Callable[[int], int], effort: Effort) -> int:
+    """As many as there are, or where the grid of so many has more points than a tenth of what may be looked at, so many fewer
+    that it has not: points grow like the root of people. Certificates name the sums they are about."""
+    limit, looked_at = max(POINTS_LEAST, effort.points // 10), people
+    while looked_at > 1 and (size := points(looked_at)) > limit:
+        looked_at = max(1, math.floor(looked_at * (limit / size) ** 2 * 0.98))
+    return looked_at
 
 
 def table_certificate(found: Sequence[tuple[str, Divergences]], charged: Cost) -> Certificate:
@@ -109,8 +119,9 @@ def known_law_test(
             claim = Renyi(order, _charged_at(charged, order))
             score = Score(-RATIO_MAX, RATIO_MAX, 1.0 if order == 1 else float(p @ np.exp((order - 1) * ratio)))
             part = _stake(claim, (p, q), ratio, score)
-            paths.append(Bet(claim, score, part, swapped).log_wealth(x, y))
-            growths.append(((p, q), ratio, score, order))
+            bet = Bet(claim, score, part, swapped)
+            paths.append(bet.log_wealth(x, y))
+            growths.append(((p, q), ratio, score, order, bet.stake))
     found = play(paths, effort.level)
     missed = [_smallest(*each, runs=len(drawn[0]), level=effort.level) for each in growths]
     kappas = [kappa for kappa in missed if kappa is not None]
@@ -151,13 +162,15 @@ def _stake(claim: Claim, laws: tuple[Array, Array], ratio: Array, score: Score) 
 
 
 def _smallest(
-    laws: tuple[Array, Array], ratio: Array, score: Score, order: float, *, runs: int, level: float
+    laws: tuple[Array, Array], ratio: Array, score: Score, order: float, stake: float, *, runs: int, level: float
 ) -> float | None:
-    """κ: a charge of the exact divergence divided by κ would have been refuted by so many draws, with probability .99."""
+    """κ: a charge of the exact divergence over κ would have been refuted by so many draws at that stake, with probability .99; by
+    the first two terms of log(1 + λY), and as if none of the other bets were any good."""
     exact = _divergence(laws, order)
     for kappa in 1 + np.geomspace(0.01, 1e3, 120):
         mean, variance = _moments(Renyi(order, exact / kappa), laws, ratio, score)
-        if mean > 0 and wealth_cap(mean**2 / (2 * variance), mean**2 / variance, level / 6, POWER) <= runs:
+        grown = stake * mean - stake**2 * (variance + mean**2) / 2
+        if wealth_cap(grown, stake**2 * variance, level / (2 * len(WEALTH_ORDERS)), POWER) <= runs:
             return float(kappa)
     return None
 

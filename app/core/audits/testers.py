@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -78,6 +77,8 @@ class RandomTest:
 
 def hits_to_refute(pairs: int, gamma: float, alarm: float, level: float) -> int:
     """The least number that a private algorithm has with probability at most `level`: Bin(m, γ + a) bounds it."""
+    from scipy.special import bdtrc  # not at start
+
     chance = min(1.0, gamma + alarm)
     low, high = 0, pairs + 1
     while low < high:
@@ -93,6 +94,8 @@ def algorithm_3_pairs(
     gamma: float, other: float, *, alarm: float, found: float, level: float, power: float
 ) -> RandomTest:
     """The fewest pairs that tell γ from `other` > γ, where a violating pair is found with probability `found`."""
+    from scipy.special import bdtr
+
     chance, pairs = other * found, 1
     while True:
         hits = hits_to_refute(pairs, gamma, alarm, level)

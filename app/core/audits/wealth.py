@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from app.core.audits.claims import Claim, Score, loss_max, payoffs
 
@@ -106,6 +105,8 @@ def wealth_cap(mean: float, variance: float, level: float, power: float = POWER)
     """
     if not mean > 0:
         return math.inf
+    from scipy.special import ndtri  # not at start
+
     z, goal = float(ndtri(power)), -math.log(level)
     root = (z * math.sqrt(variance) + math.sqrt(z * z * variance + 4 * mean * goal)) / (2 * mean)
     return root * root
@@ -128,5 +129,7 @@ def normal_limit(mean: float, variance: float, level: float, power: float = POWE
     """Pairs that the best test with a number of draws fixed in advance takes, of a payoff with that mean and variance."""
     if not mean > 0:
         return math.inf
+    from scipy.special import ndtri
+
     z = float(ndtri(1 - level) + ndtri(power))
     return z * z * variance / mean**2

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import scipy
 
 from app.core.audits.black_box import audit_pairs, audit_samples
 from app.core.audits.claims import Claim, RandomPairs
@@ -56,6 +55,8 @@ def sample_findings(
 
 
 def report_body(commitment: Commitment, shown: Mapping[str, Any], found: Findings) -> dict[str, Any]:
+    import scipy  # not at start
+
     own = shown["subject"]["kind"] == "own"
     lower = found.lower_bound
     body = {

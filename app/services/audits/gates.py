@@ -25,18 +25,18 @@ KNOWN_SEED = b"postern/audit/known-answer"
 KNOWN_ANSWER = "a0ec1874f9ba6fc352f2c0e80af9a76a339ccf5198d0799882d675f6f72e608e"
 """SHA-256 of four draws of every family from bytes that follow from that seed, the same on every machine."""
 OPEN = ("certified", "not_refuted")
+BUILD = Effort(points=40_000, runs=2_000, random_bytes=lambda role: SeededBytes(KNOWN_SEED, role))
 ROOMS = ("audits", "grids", "kinds", "noise", "numerics", "privacy", "statistics")
 """Of the mathematics, whose code draws and charges."""
 
 
 async def pass_gates(
     runtime: Runtime, model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int
-) -> None:
-    """Raises AuditFailed."""
-    for where, found in (
-        ("this installation", await compute(runtime, start_findings)),
-        ("this release", await compute(runtime, lambda: release_findings(model, mechanism, people, unit_rows))),
-    ):
+) -> Findings:
+    """What the release's own gate found. Raises AuditFailed."""
+    started = await compute(runtime, start_findings)
+    looked = await compute(runtime, lambda: release_findings(model, mechanism, people, unit_rows))
+    for where, found in (("this installation", started), ("this release", looked)):
         if found.verdict not in OPEN:
             why = "; ".join(found.reasons) or "an exact check found that a charge may be too small"
             raise AuditFailed(
@@ -44,6 +44,7 @@ async def pass_gates(
                 verdict=found.verdict,
                 certificates=[each.as_json() for each in found.certificates if not each.passed],
             )
+    return looked
 
 
 @lru_cache(maxsize=1_024)
@@ -74,8 +75,7 @@ def _known_draw(small: Small) -> bytes:
 @lru_cache(maxsize=1)
 def build_findings() -> tuple[tuple[str, Findings], ...]:
     """Every family by every mechanism, with draws against the charge at level 10⁻⁶ where they can be seeded."""
-    effort = Effort(points=40_000, runs=2_000, random_bytes=lambda role: SeededBytes(KNOWN_SEED, role))
-    return tuple((small.name, audited(small.model, small.mechanism, 12, 1, effort)) for small in small_models())
+    return tuple((small.name, audited(small.model, small.mechanism, 12, 1, BUILD)) for small in small_models())
 
 
 def audited(model: ReleaseModel, mechanism: ReleaseMechanism, people: int, unit_rows: int, effort: Effort) -> Findings:

@@ -26,7 +26,7 @@ from app.services.releases.read_releases import part_views, release_view
 from app.services.releases.rehearsal_limits import refuse_large_release, refuse_long_release, refuse_many_releases
 from app.services.releases.release_views import find_views
 from app.services.releases.reserve_charge import charged_accounts, reserve_postings
-from app.services.releases.stored_release import cost_to_json
+from app.services.releases.stored_release import audit_to_json, cost_to_json
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
 from app.services.runtime.failpoints import failpoint
@@ -73,9 +73,11 @@ async def request_release(
         dataset, model, mechanism, cost, dataset.n, unit_rows, check
     )  # refuses what has no public size
     refuse_long_release(steward, seconds)
-    await pass_gates(runtime, model, mechanism, dataset.n, unit_rows)
+    audit = audit_to_json(await pass_gates(runtime, model, mechanism, dataset.n, unit_rows))
+    made = _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows)
     release = replace(
-        _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows),
+        made,
+        cost={**made.cost, "audit": audit},
         title=spec.get("title"),
         description=spec.get("description"),
     )

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.ledger.audit_report import Commitment, Signature, commitment_from
 from app.ledger.canonical import canonical_json
+from app.storage.audits.table import audits
 from app.storage.paging import Page, decode_cursor, page_of
-from app.storage.tables import audits
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,7 @@ BY_CODE: Mapping[str, type[PosternProblem]] = {
     "calibrated_unavailable": Conflict,
     "synthetic_unavailable": Conflict,
     "check_not_bought": Conflict,
+    "audit_failed": Conflict,
     "budget_exhausted": BudgetExhausted,
     "rate_limited": RateLimited,
     "internal": ServiceFailure,

@@ -11,6 +11,7 @@ import msgspec
 
 from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
+from postern.client.results.audits import Audit
 from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
@@ -29,6 +30,7 @@ _dataset, _upload, _release = reads(Dataset), reads(Upload), reads(ReleaseFacts)
 _draft, _population = reads(SchemaDraft), reads(Population)
 _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
+_audit = reads(Audit)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
@@ -92,6 +94,18 @@ def draft_schema(
     return Call("POST", path("schemas", "draft"), _draft, query=tuple(query.items()), body=body, content_type=kind)
 
 
+def request_audit(spec: Spec, idempotency_key: str | None) -> Call[Audit]:
+    return Call("POST", path("audits"), _audit, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def read_audit(audit: str) -> Call[Audit]:
+    return Call("GET", path("audits", audit), _audit)
+
+
+def audit_report(audit: str) -> Call[dict[str, Any]]:
+    return Call("GET", path("audits", audit, "report"), _report)
+
+
 def cancel_release(release: str) -> Call[ReleaseFacts]:
     return Call("POST", path("releases", release, "cancel"), _release)
 
@@ -145,6 +159,11 @@ def ledger_head() -> Call[LedgerHead]:
 
 def verify_ledger() -> Call[Verification]:
     return Call("POST", path("ledger", "verify"), _verification)
+
+
+def _report(body: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(body)
+    return found
 
 
 def _keys(body: bytes) -> tuple[KeyFacts, ...]:

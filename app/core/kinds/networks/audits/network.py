@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from app.core.audits.draw_map import Feed
 from app.core.audits.exact_laws import Divergences, added, exact_divergences, larger
 from app.core.audits.noise_law import Spy
-from app.core.audits.own_mechanism import Effort, map_certificate, noise_certificate, table_certificate
+from app.core.audits.own_mechanism import (
+    Effort,
+    map_certificate,
+    noise_certificate,
+    people_looked_at,
+    table_certificate,
+)
 from app.core.audits.verdict import Certificate, Findings
 from app.core.kinds.networks.blocks.block_grid import BlockShape, block_grid
 from app.core.kinds.networks.blocks.block_sampler import TOTAL_BITS, Sharpen, whole_weights
@@ -27,7 +33,7 @@ from app.core.kinds.networks.mechanisms import (
 )
 from app.core.kinds.networks.mechanisms.map_point import sharpener
 from app.core.kinds.networks.model import NetworkModel
-from app.core.kinds.networks.shapes import node_shapes
+from app.core.kinds.networks.shapes import largest_grid, node_shapes
 from app.core.kinds.networks.splits import level_probabilities, side_totals
 from app.core.kinds.networks.statistic import count_records
 from app.core.kinds.networks.structure import Network
@@ -50,6 +56,9 @@ def audit_network(
         return _noise_findings(model, mechanism, people, unit_rows)
     if not isinstance(mechanism, NetworkBaps | NetworkMap):
         return Findings(reasons=(f"there is no audit of {mechanism.kind} on networks",))
+    people = people_looked_at(
+        people, lambda n: largest_grid(model, n, unit_rows, _temperature(mechanism, model, unit_rows)), effort
+    )
     cost = mechanism.cost(model, people, unit_rows)
     charged = cost.per_sample if isinstance(mechanism, NetworkBaps) else cost.once
     found, left = list[tuple[str, Divergences]](), effort.points
@@ -74,12 +83,9 @@ class _Blocks:
     def __init__(self, model: NetworkModel, mechanism: NetworkBaps | NetworkMap, people: int, unit_rows: int) -> None:
         self.model, self.people, self.rows, self.unit_rows = model, people, people * unit_rows, unit_rows
         self.sharpen: Sharpen | None = None
-        if isinstance(mechanism, NetworkMap):
-            self.temperature = mechanism.temperature(model, unit_rows)
-            if mechanism.score != "log_density":
-                self.sharpen = sharpener(mechanism.gain(model, people, unit_rows))
-        else:
-            self.temperature = mechanism.temperature
+        self.temperature = _temperature(mechanism, model, unit_rows)
+        if isinstance(mechanism, NetworkMap) and mechanism.score != "log_density":
+            self.sharpen = sharpener(mechanism.gain(model, people, unit_rows))
 
     def of(self, counts: ExactCounts) -> Iterator[Block]:
         """By node, then split: (shape, successes, failures) of all configurations."""
@@ -97,6 +103,10 @@ class _Blocks:
             differ = np.flatnonzero((first != second).any(axis=1))
             for place in differ.tolist():
                 yield shape, first[place], second[place]
+
+
+def _temperature(mechanism: NetworkBaps | NetworkMap, model: NetworkModel, unit_rows: int) -> float:
+    return mechanism.temperature(model, unit_rows) if isinstance(mechanism, NetworkMap) else mechanism.temperature
 
 
 def _block_law(sharpen: Sharpen | None, shape: BlockShape, before: Array, after: Array) -> tuple[list[int], list[int]]:

@@ -19,6 +19,7 @@ from app.core.audits.own_mechanism import (
     known_law_test,
     map_certificate,
     noise_certificate,
+    people_looked_at,
     statistic_name,
     table_certificate,
 )
@@ -49,7 +50,8 @@ def audit_column(model: Model, mechanism: Mechanism, people: int, unit_rows: int
         return _noise_findings(model, mechanism, people, unit_rows)
     if isinstance(mechanism, MapPoint):
         mechanism = mechanism.settled(model, people, unit_rows)
-    drawn = _Drawn(model, mechanism, people, unit_rows)
+    fewer = people_looked_at(people, lambda n: _Drawn(model, mechanism, n, unit_rows).grid().size, effort)
+    drawn, people = _Drawn(model, mechanism, fewer, unit_rows), fewer
     if effort.points == 0:
         return _map_findings(drawn)
     cost = mechanism.cost(model, people, unit_rows)

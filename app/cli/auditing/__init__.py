@@ -55,7 +55,7 @@ def audit(
 
         outputs = None
         if command is not None:
-            from app.cli.audited_command import outputs_of
+            from app.cli.auditing.command import outputs_of
 
             def outputs(role: str, seed: int) -> list[Any]:
                 dataset = read_json_value((x if role == "x" else y) or "")
