@@ -160,6 +160,10 @@ class InvalidCheck(InvalidInput):
     code = "invalid_check"
 
 
+class InvalidAudit(InvalidInput):
+    code = "invalid_audit"
+
+
 class CheckNotOffered(InvalidInput):
     """There is no check of fit for models like this one."""
 
@@ -289,6 +293,10 @@ class StatisticsUsed(Conflict):
     """A plan to seal statistics by is good for one release, and there was one."""
 
     code = "statistics_used"
+class AuditFailed(Conflict):
+    """A gate found a charge that may be too small, or could not look; nothing was read, reserved or charged."""
+
+    code = "audit_failed"
 
 
 class BudgetExhausted(Conflict):

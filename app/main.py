@@ -53,6 +53,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Runtime]:
     """Services open, the remains of a crash resolved, background work going; all of it stopped on the way out."""
+    from app.services.audits import run_audits
     from app.services.ledger import recover_on_start, watch_ledger
     from app.services.releases import run_worker
     from app.services.runtime.failpoints import arm_from
@@ -72,6 +73,7 @@ async def running(settings: Settings) -> AsyncIterator[Runtime]:
         tasks.append(_start("rights", lambda: watch_rights(runtime, stop=stop), stop))
         tasks.append(_start("ledger", lambda: watch_ledger(runtime, stop=stop), stop))
         tasks.append(_start("replies", lambda: sweep_replies(runtime, stop=stop), stop))
+        tasks.append(_start("audits", lambda: run_audits(runtime, stop=stop), stop))
         if settings.embedded_worker:
             lanes = range(settings.releases_at_once)
             tasks.extend(_start("worker", lambda: run_worker(runtime, stop=stop), stop) for _ in lanes)

@@ -8,6 +8,7 @@ import os
 from alembic import context
 from sqlalchemy import Connection
 
+import app.storage.audits.table  # noqa: F401 (a table of its own)
 from app.storage.database_url import parse_database_url
 from app.storage.migrate import blocking_engine
 from app.storage.tables import metadata

@@ -18,7 +18,7 @@ from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, O
 from app.services.runtime.identifiers import is_rehearsal
 from app.services.runtime.rate_limits import RateLimits, address_of
 
-HEAVY = frozenset({"plan_release", "rehearse_dataset", "verify_ledger"})
+HEAVY = frozenset({"plan_release", "rehearse_dataset", "request_audit", "verify_ledger"})
 """Operations that compute much and charge nothing: a smaller limit of their own."""
 
 _BEARER = re.compile(rf"bearer +({TOKEN.pattern})", re.IGNORECASE)

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from app import __version__
 from app.api.documentation import problem_examples
+from app.api.schemas.audits import AuditBody
 from app.api.schemas.datasets import CapBody, DatasetBody, DatasetChange, RehearsalBody
 from app.api.schemas.operations import Problem
 from app.api.schemas.plans import PlanBody
@@ -22,6 +23,7 @@ from app.api.schemas.shared_plans import SharedPlanBody
 BODIES: tuple[type[BaseModel], ...] = (
     AccessBody,
     AnalystBody,
+    AuditBody,
     CapBody,
     DatasetBody,
     DatasetChange,
@@ -44,6 +46,7 @@ Every refusal is `application/problem+json` (RFC 9457) with a stable `code`. Key
 """
 TAGS = [
     {"name": "datasets", "description": "Public schema, budget and data, for stewards."},
+    {"name": "audits", "description": "Whether what runs keeps what it is charged; signed reports."},
     {"name": "populations", "description": "One budget for the same people in several datasets."},
     {"name": "plans", "description": "What a release would cost, from public numbers."},
     {"name": "releases", "description": "Sample sets drawn once, and their guarantee cards."},

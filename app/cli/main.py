@@ -5,6 +5,7 @@ import sys
 import typer
 
 from app.cli import (
+    auditing,
     check,
     doctor,
     inference,
@@ -58,6 +59,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(schema.app, name="schema")
 app.add_typer(population.app, name="population")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(auditing.app, name="audit")
 
 
 @app.callback()

@@ -152,6 +152,10 @@ class SigningKey:
         statement = head_statement(ledger, head, at_us, _CHECKPOINT)
         return SignedHead(ledger, head, at_us, self.id, self._private.sign(statement))
 
+    def sign_statement(self, statement: bytes) -> bytes:
+        """Of another purpose, which the statement's own tag has to name."""
+        return self._private.sign(statement)
+
     def sign_count(self, signed: SignedHead, acts: int) -> Mark:
         return Mark(self.id, self._private.sign(count_statement(signed, acts)))
 
@@ -190,6 +194,9 @@ class Keyring:
     def vouches_for_checkpoint(self, signed: SignedHead) -> bool:
         statement = head_statement(signed.ledger, signed.head, signed.at_us, _CHECKPOINT)
         return self._verifies(signed.key_id, signed.signature, statement)
+
+    def vouches_for(self, key_id: str, signature: bytes, statement: bytes) -> bool:
+        return self._verifies(key_id, signature, statement)
 
     def vouches_for_count(self, signed: SignedHead, acts: int, mark: Mark) -> bool:
         return self._verifies(mark.key_id, mark.signature, count_statement(signed, acts))

@@ -271,3 +271,26 @@ class VerificationView:
     signature: str = "none"
     key_id: str | None = None
     faults: list[LedgerFaultView] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditView:
+    """An audit that was asked for; what it found once it is done."""
+
+    id: str
+    number: int
+    status: str
+    subject: dict[str, Any]
+    claim: dict[str, Any] | None
+    level: float
+    verdict: str | None
+    lower_bound: float | None
+    detects: float | None
+    detects_for: str | None
+    tests: list[dict[str, Any]]
+    certificates: list[dict[str, Any]]
+    reasons: list[str]
+    code: str
+    seed: str
+    created_us: int
+    finished_us: int | None

@@ -31,8 +31,10 @@ def preload() -> None:
     import app.storage.cache.redis
     import app.storage.migrate  # noqa: F401
     from app.main import openapi_text
+    from app.services.audits import start_findings
 
     openapi_text()
+    start_findings()  # remembered, so that those that are forked do not look again
 
 
 def move_clock(offset_s: float) -> None:

@@ -21,7 +21,7 @@ POINT = {"kind": "map", "epsilon": 2.0}
 LINES = [
     "approximate", "pure", "renyi", "zcdp_rho", "gdp_mu", "papers_lipschitz", "robustness", "distinguishability",
     "inferential", "guess", "reconstruction", "min_entropy_leakage_bits", "min_entropy_leakage_bits_any_record",
-    "collusion", "budget", "range", "views", "synthetic", "moment",
+    "collusion", "budget", "audit", "range", "views", "synthetic", "moment",
 ]  # fmt: skip
 
 

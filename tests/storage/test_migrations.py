@@ -12,6 +12,7 @@ from sqlalchemy import Connection, inspect
 
 from app.errors import Unavailable
 from app.ledger.hash_chain import GENESIS
+from app.storage.audits.table import audits  # noqa: F401 (so that its table is known)
 from app.storage.database_url import parse_database_url
 from app.storage.engine import Database
 from app.storage.ledger_heads import read_stored

@@ -1,6 +1,7 @@
 """Routes, one file a noun. The most asked come first, because addresses are matched in order."""
 
 from app.api.routers import (
+    audits,
     datasets,
     inference,
     ledger,
@@ -30,5 +31,6 @@ ROUTERS = (
     populations.router,
     people.router,
     ledger.router,
+    audits.router,
     operations.router,
 )

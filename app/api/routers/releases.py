@@ -43,8 +43,8 @@ _DatasetFilter = Annotated[str | None, Query(pattern=SANE_ID.pattern, descriptio
         JSON,
         ONCE,
         ("invalid_model", "invalid_mechanism", "vacuous_guarantee", "numerical_failure", "too_busy"),
-        ("data_missing", "budget_exhausted", "conflict", "invalid_check", "check_not_offered"),
         ("invalid_statistics", "statistics_used"),
+        ("data_missing", "audit_failed", "budget_exhausted", "conflict", "invalid_check", "check_not_offered"),
         body=(ReleaseBody, SeveralReleaseBody),
         status=202,
         headers={

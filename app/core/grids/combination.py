@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,18 +87,24 @@ class Combination:
         return np.asarray(value, dtype=np.float64)
 
 
-def fixed_forms(forms: Sequence[Combination], theta: list[float]) -> list[list[int]]:
+def fixed_forms(forms: Sequence[Combination], theta: Sequence[float]) -> list[list[int]]:
     """round(2⁸⁰ · value) of each form at every θ, within one unit: the polynomial is exact, logarithms carry 40 guard bits.
 
-    Logarithms are what takes the time, so forms on the same points share them.
+    Logarithms are what takes the time, so forms on the same points share them; and the last few are remembered, because a release
+    is audited, rehearsed and drawn on the same public grid.
     """
+    return list(_remembered_forms(tuple(forms), tuple(theta)))
+
+
+@lru_cache(maxsize=4)
+def _remembered_forms(forms: tuple[Combination, ...], theta: tuple[float, ...]) -> tuple[list[int], ...]:
     none = [0] * len(theta)
     logs = fixed_log(theta, _BITS) if any(form.log for form in forms) else none
     complements = fixed_log_complement(theta, _BITS) if any(form.complement for form in forms) else none
-    return [_fixed(form, theta, logs, complements) for form in forms]
+    return tuple(_fixed(form, theta, logs, complements) for form in forms)
 
 
-def _fixed(form: Combination, theta: list[float], logs: list[int], complements: list[int]) -> list[int]:
+def _fixed(form: Combination, theta: Sequence[float], logs: list[int], complements: list[int]) -> list[int]:
     common = math.lcm(*(c.denominator for c in form.coefficients()))
     whole = [int(c * common) for c in form.coefficients()]
     unit = common << (_BITS - LOG_BITS)

@@ -52,7 +52,7 @@ BY_STRATA = {kind.name: stratified_kind(kind, _WITHOUT_GROUPS[kind.name]) for ki
     for name, kind in BY_PRIVATE_GROUPS.items()
 }
 """Every kind again, by public strata."""
-SEVERAL = several_kind(lambda model: _ASKABLE[kind_of(model).name])
+SEVERAL = several_kind(lambda model: _ASKABLE[kind_of(model).name], lambda model: kind_of(model).audit)
 """Models of any kind, side by side."""
 _EVERY = (*KINDS, *BY_PRIVATE_GROUPS.values(), *BY_STRATA.values(), SEVERAL)
 _ASKABLE: dict[str | None, Askable] = {

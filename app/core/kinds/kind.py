@@ -11,6 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.audits.own_mechanism import Effort
+from app.core.audits.verdict import Findings
 from app.core.decisions.estimands import SHARED_ESTIMANDS, Askable, EstimandKind
 from app.core.kinds.belief import Belief
 from app.core.kinds.fit_check import KindCheck
@@ -82,6 +84,9 @@ class Kind:
     """A model by groups between which a person may move; None where there are none for this kind. Raises InvalidModel."""
     measured: MeasuredKind | None = None
     """What those models are of; None where they are of this kind again."""
+    audit: Callable[[Any, Any, int, int, Effort], Findings] | None = None
+    """(model, mechanism, people, rows a person, effort) → what exact laws and made-up neighbours say of the charge; None refuses
+    every release at its gate."""
     rows: RowLaw | None = None
     """How synthetic rows are made; None where no model of the kind can say how many rows a group has."""
     groups: Callable[[Any], list[tuple[Group, int | None]]] = field(default=lambda model: [])

@@ -19,6 +19,7 @@ from app.services.budgets import guarantee_epsilon
 from app.services.datasets.dataset_sources import dataset_columns
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
+from app.services.reading.audit_line import audit_line
 from app.services.reading.card_lines import COMPOSED_LINES, LINES, CardFacts, check_line, neighbours_of, vacuous_line
 from app.services.reading.changes_line import changes_line, rehearsal_line
 from app.services.reading.group_lines import groups_line, public_line
@@ -110,7 +111,7 @@ def build_card(
     parts, by_part = _parts(release, dataset, epsilon_max) if several else ([], [])
     own = [parts_line(parts)] if several else _own_lines(release, model, views, columns)
     shared = [] if population is None else [population_line(*population)]
-    about = [*shared, *checked, *own, *public_line(columns), moment_line(dataset), *by_part]
+    about = [*shared, *audit_line(release.cost), *checked, *own, *public_line(columns), moment_line(dataset), *by_part]
     lines = [*changed, *(line(facts) for line in (COMPOSED_LINES if several else LINES)), *about]
     card = {
         "release": release.id,

@@ -1,8 +1,8 @@
 """Ask for a release: the charge is on disk before any row is read.
 
-Order of effects: parse → mechanism and cost from public numbers → of statistics without rows: look at the seal, keep it in a
-private file → one transaction {claim on the Idempotency-Key, reserve in the ledger, pending release, use of the seal's plan,
-answer} → tell the workers. A refused charge writes nothing and reaches no sampler.
+Order of effects: parse → mechanism and cost from public numbers → its gates, from those numbers too → of statistics without
+rows: look at the seal, keep it in a private file → one transaction {claim on the Idempotency-Key, reserve in the ledger, pending
+release, use of the seal's plan, answer} → tell the workers. A refused charge writes nothing and reaches no sampler.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from app.core.kinds.fit_check import AnyCheck, FitCheck
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
 from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism, StatisticsUsed
+from app.services.audits import pass_gates
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.read_datasets import owned
 from app.services.plans.asked_groups import grouped_spec
@@ -27,7 +28,7 @@ from app.services.releases.rehearsal_limits import refuse_large_release, refuse_
 from app.services.releases.release_views import find_views
 from app.services.releases.reserve_charge import charged_accounts, reserve_postings
 from app.services.releases.sealed_statistics import Sealed, give_out_plan, sealed_in
-from app.services.releases.stored_release import cost_to_json
+from app.services.releases.stored_release import audit_to_json, cost_to_json
 from app.services.runtime import idempotency
 from app.services.runtime.cost_cache import refuse_vacuous, release_cost
 from app.services.runtime.failpoints import failpoint
@@ -54,7 +55,7 @@ async def request_release(
 ) -> ReleaseView:
     """`auto` is settled here, from public numbers, and so is a range left open: what is stored, charged and shown names both.
 
-    Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing,
+    Raises NotFound, InvalidModel, InvalidMechanism, InvalidCheck, CheckNotOffered, VacuousGuarantee, DataMissing, AuditFailed,
     InvalidStatistics, StatisticsUsed, BudgetExhausted, IdempotencyConflict; of an analyst's rehearsal also Conflict, beyond its
     limits.
     """
@@ -110,8 +111,11 @@ async def _settled(
         dataset, model, mechanism, cost, dataset.n, unit_rows, check
     )  # refuses what has no public size
     refuse_long_release(steward, seconds)
+    audit = audit_to_json(await pass_gates(runtime, model, mechanism, dataset.n, unit_rows))
+    made = _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows)
     release = replace(
-        _new_release(runtime, steward, dataset, model, mechanism, check, cost, unit_rows),
+        made,
+        cost={**made.cost, "audit": audit},
         title=spec.get("title"),
         description=spec.get("description"),
     )

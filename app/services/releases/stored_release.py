@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.core.audits.verdict import Findings
 from app.core.kinds import (
     CURRENT_LAW,
     FitCheck,
@@ -43,6 +44,14 @@ def cost_to_json(cost: ReleaseCost, law: int = CURRENT_LAW) -> dict[str, Any]:
         "method": cost.method,
         "grid_points": cost.grid_points,
     } | ({"parts": [cost_to_json(part, law) for part in cost.parts]} if cost.parts else {})
+
+
+def audit_to_json(found: Findings) -> dict[str, Any]:
+    """Of the gate that the release passed before it was charged: from public numbers, and kept with the charge for good."""
+    pairs = sum(len(each.pairs) for each in found.certificates)
+    return {"verdict": found.verdict, "certificates": [each.name for each in found.certificates], "pairs": pairs} | (
+        {} if found.detects is None else {"detects": round(found.detects, 3)}
+    )
 
 
 def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:

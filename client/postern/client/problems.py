@@ -167,6 +167,7 @@ BY_CODE: Mapping[str, type[PosternProblem]] = {
     "synthetic_unavailable": Conflict,
     "check_not_bought": Conflict,
     "statistics_used": Conflict,
+    "audit_failed": Conflict,
     "budget_exhausted": BudgetExhausted,
     "rate_limited": RateLimited,
     "internal": ServiceFailure,

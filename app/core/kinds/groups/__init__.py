@@ -1,12 +1,15 @@
 """A release by public strata, of any kind of model: every kind again, on disjoint people."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.audits.own_mechanism import Effort
+from app.core.audits.verdict import Findings, together
 from app.core.decisions.estimands import Askable
 from app.core.kinds.belief import Belief
 from app.core.kinds.groups.estimand import in_group_estimand
@@ -19,6 +22,8 @@ from app.core.kinds.kind import CardWords, Kind, Nobody
 from app.core.kinds.protocols import MechanismKind, ReleaseMechanism
 from app.core.parameters import Group
 from app.errors import InvalidModel
+
+SIZES_AUDITED = 4
 
 
 def stratified_kind(inner: Kind, askable: Askable) -> Kind:
@@ -40,6 +45,7 @@ def stratified_kind(inner: Kind, askable: Askable) -> Kind:
             assumes=lambda model, rows: inner.card.assumes(model.inner, rows),
             noisy=lambda model, rows: f"{inner.card.noisy(model.inner, rows)} of every stratum",
         ),
+        audit=partial(_audited, inner),
         groups=lambda model: _groups(model, inner),
         rows=None if inner.rows is None else stratified_rows(inner.rows),
     )
@@ -50,6 +56,17 @@ def _groups(model: StratifiedModel, inner: Kind) -> list[tuple[Group, int | None
     if not inside:
         return [(stratum.group, stratum.people) for stratum in model.strata()]
     return [(model.ordered((*stratum.group, *group)), people) for stratum in model.strata() for group, people in inside]
+
+
+def _audited(
+    inner: Kind, model: StratifiedModel, mechanism: Stratified, people: int, unit_rows: int, effort: Effort
+) -> Findings:
+    """Every stratum is charged the dearest of them; of many sizes the smallest, the largest and some between are looked at."""
+    if inner.audit is None:
+        return Findings(reasons=("nothing audits this kind of model",))
+    places = sorted({round(i * (len(model.sizes) - 1) / (SIZES_AUDITED - 1)) for i in range(SIZES_AUDITED)})
+    audit, share = inner.audit, replace(effort, points=effort.points // len(places))
+    return together([audit(model.inner, mechanism.inner, model.sizes[i], unit_rows, share) for i in places])
 
 
 def _wrapping(build: Callable[..., ReleaseMechanism], nobody: Nobody) -> Callable[..., Stratified]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from app.core.kinds.kind import Kind, MeasuredKind
 from app.core.kinds.networks import plan
+from app.core.kinds.networks.audits.network import audit_network
 from app.core.kinds.networks.by_groups import network_by_groups
 from app.core.kinds.networks.card import CARD
 from app.core.kinds.networks.estimands import NETWORK_ESTIMANDS
@@ -28,6 +29,7 @@ NETWORKS = Kind(
     planner=plan.PLANNER,
     estimands=NETWORK_ESTIMANDS,
     card=CARD,
+    audit=audit_network,
     nobody=NobodysTables(),
     private=network_by_groups,
     measured=MeasuredKind(lambda model: model.within is not None, lambda askable: _conditioned(), counted=False),

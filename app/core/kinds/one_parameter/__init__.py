@@ -3,6 +3,7 @@
 from app.core.decisions.estimands import EstimandKind
 from app.core.kinds.kind import Kind, MeasuredKind
 from app.core.kinds.one_parameter import plan
+from app.core.kinds.one_parameter.audits.column import audit_column
 from app.core.kinds.one_parameter.card import CARD
 from app.core.kinds.one_parameter.estimands import PredictiveSpec, parse_predictive
 from app.core.kinds.one_parameter.families import FAMILIES
@@ -24,5 +25,6 @@ ONE_PARAMETER = Kind(
     nobody=NobodysColumn(),
     private=measured_groups,
     measured=MeasuredKind(lambda model: isinstance(model, MeasuredGroups), private_kind),
+    audit=audit_column,
     rows=COLUMN_ROWS,
 )

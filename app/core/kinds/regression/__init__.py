@@ -6,6 +6,7 @@ To add a model: a file like `model.py`, a line in REGRESSION_FAMILIES, and its p
 from app.core.kinds.kind import Kind, MeasuredKind
 from app.core.kinds.protocols import Family
 from app.core.kinds.regression import plan
+from app.core.kinds.regression.audits.moments import audit_moments
 from app.core.kinds.regression.card import CARD
 from app.core.kinds.regression.estimands import REGRESSION_ESTIMANDS
 from app.core.kinds.regression.mean_model import MvnMeanModel, build_mvn_mean
@@ -33,6 +34,7 @@ REGRESSION = Kind(
     estimands=REGRESSION_ESTIMANDS,
     card=CARD,
     nobody=NobodysRegression(),
+    audit=audit_moments,
     private=measured_regressions,
     measured=MeasuredKind(
         lambda model: isinstance(model, MeasuredRegressions),

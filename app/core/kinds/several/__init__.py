@@ -1,8 +1,12 @@
 """A release of several models of the same people: one charge, one reading, parts with names (ADR 32)."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Never
 
+from app.core.audits.own_mechanism import Effort
+from app.core.audits.verdict import Findings, together
 from app.core.decisions.estimands import Askable
 from app.core.kinds.kind import CardWords, Kind
 from app.core.kinds.plan_figures import Planner
@@ -21,14 +25,17 @@ from app.core.kinds.several.model import (
 )
 from app.errors import InvalidMechanism, InvalidModel
 
+Audit = Callable[[ReleaseModel], Callable[[Any, Any, int, int, Effort], Findings] | None]
 
-def several_kind(askable_of: Callable[[ReleaseModel], Askable]) -> Kind:
+
+def several_kind(askable_of: Callable[[ReleaseModel], Askable], audit_of: Audit) -> Kind:
     """Costs and draws are the parts' own, and so are plans, which are made before there is a whole."""
     return Kind(
         name="several",
         families={},
         mechanisms={},
         planner=Planner(_by_part, _by_part, _by_part, _by_part, _by_part),
+        audit=partial(_audited, audit_of),
         estimands={"part": in_part_estimand(askable_of)},
         card=CardWords(
             papers_assumption=lambda model, rows: "as for each part; never charged",
@@ -37,6 +44,19 @@ def several_kind(askable_of: Callable[[ReleaseModel], Askable]) -> Kind:
             noisy=lambda model, rows: "the noisy numbers of its parts",
         ),
     )
+
+
+def _audited(
+    audit_of: Audit, model: SeveralModels, mechanism: SeveralMechanisms, people: int, unit_rows: int, effort: Effort
+) -> Findings:
+    """Costs of parts add, so that each is held against its own."""
+    share, found = replace(effort, points=effort.points // len(mechanism.parts)), []
+    for own, part in zip(model.models, mechanism.parts, strict=True):
+        audit = audit_of(own)
+        if audit is None:
+            return Findings(reasons=("nothing audits one of these models",))
+        found.append(audit(own, part, people, unit_rows, share))
+    return together(found)
 
 
 def _by_part(*asked: object) -> Never:

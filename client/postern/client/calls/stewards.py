@@ -15,6 +15,7 @@ import msgspec
 from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
 from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload, UploadProgress
+from postern.client.results.audits import Audit
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
@@ -35,6 +36,7 @@ _plan, _shared_plan = reads(Plan), reads(SharedPlan)
 _analyst, _new_key, _cap = reads(Analyst), reads(NewKey), reads(Cap)
 _sealing_key = reads(SealingKey)
 _release_progress, _upload_progress = reads(ReleaseProgress), reads(UploadProgress)
+_audit = reads(Audit)
 _head, _verification = reads(LedgerHead), reads(Verification)
 
 
@@ -100,6 +102,18 @@ def draft_schema(
     body, kind = names_of(data, content_type, charset)
     query = given(charset=charset, separator=separator)
     return Call("POST", path("schemas", "draft"), _draft, query=tuple(query.items()), body=body, content_type=kind)
+
+
+def request_audit(spec: Spec, idempotency_key: str | None) -> Call[Audit]:
+    return Call("POST", path("audits"), _audit, body=encode(spec), idempotency_key=once(idempotency_key))
+
+
+def read_audit(audit: str) -> Call[Audit]:
+    return Call("GET", path("audits", audit), _audit)
+
+
+def audit_report(audit: str) -> Call[dict[str, Any]]:
+    return Call("GET", path("audits", audit, "report"), _report)
 
 
 def cancel_release(release: str) -> Call[ReleaseFacts]:
@@ -180,6 +194,11 @@ def ledger_head() -> Call[LedgerHead]:
 
 def verify_ledger() -> Call[Verification]:
     return Call("POST", path("ledger", "verify"), _verification)
+
+
+def _report(body: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(body)
+    return found
 
 
 def _keys(body: bytes) -> tuple[KeyFacts, ...]:

@@ -6,6 +6,7 @@ from app.core.kinds.kind import CardWords, Kind
 from app.core.kinds.mechanism_fields import GaussianMechanism
 from app.core.kinds.one_parameter.card import assumes
 from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.kinds.one_parameter.private.audit import audit_groups
 from app.core.kinds.one_parameter.private.gaussian import GroupGaussian
 from app.core.kinds.one_parameter.private.model import MeasuredGroups
 from app.core.kinds.one_parameter.private.nobody import NobodysGroups
@@ -29,6 +30,7 @@ def private_kind(askable: Askable) -> Kind:
             assumes=lambda model, rows: assumes(model.inner, rows),
             noisy=lambda model, rows: "two noisy numbers of every group, a sum and the number of rows",
         ),
+        audit=audit_groups,
         nobody=NobodysGroups(),
         rows=GROUP_ROWS,
         groups=lambda model: [(group, None) for group in groups_of(model.groups.by)],

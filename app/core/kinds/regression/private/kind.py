@@ -11,6 +11,7 @@ from app.core.kinds.protocols import Family, MechanismKind
 from app.core.kinds.regression.card import assumes
 from app.core.kinds.regression.mechanisms.moment_noise import PerturbedStatisticsMechanism
 from app.core.kinds.regression.nobody import NobodysRegressions
+from app.core.kinds.regression.private.audit import audit_regressions
 from app.core.kinds.regression.private.mechanism import GroupPerturbedStatistics
 from app.core.kinds.regression.private.plan import PLANNER
 from app.core.kinds.regression.synthetic import GROUP_ROWS
@@ -36,5 +37,6 @@ def private_regression_kind(families: Mapping[str, Family[Any]], askable: Askabl
         ),
         nobody=NobodysRegressions(),
         rows=GROUP_ROWS,
+        audit=audit_regressions,
         groups=lambda model: [(group, None) for group in groups_of(model.groups.by)],
     )

@@ -1,7 +1,7 @@
 """Plans that statistics are sealed by, each good for one release.
 
-Revision ID: 0015
-Revises: 0014
+Revision ID: 0016
+Revises: 0015
 
 What was sealed is a private file and never a row; the row names it while it exists. A plan that was used is neither changed to
 another release nor forgotten, so that what was sealed by it cannot be used again.
@@ -10,8 +10,8 @@ another release nor forgotten, so that what was sealed by it cannot be used agai
 from alembic import op
 import sqlalchemy as sa
 
-revision = "0015"
-down_revision = "0014"
+revision = "0016"
+down_revision = "0015"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,1 @@
+"""Audits of networks: worst neighbours, exact laws, draws."""

@@ -1,0 +1,1 @@
+"""Audits of one column: worst neighbours, exact laws, draws."""
