@@ -293,6 +293,8 @@ class StatisticsUsed(Conflict):
     """A plan to seal statistics by is good for one release, and there was one."""
 
     code = "statistics_used"
+
+
 class AuditFailed(Conflict):
     """A gate found a charge that may be too small, or could not look; nothing was read, reserved or charged."""
 

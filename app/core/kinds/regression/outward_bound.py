@@ -81,7 +81,8 @@ def outward_bounds(
     if not (max(with_all, without) <= POWER_MAX and prior * radius**2 <= NARROW):
         return (math.inf,) * len(orders)
     pairs = [
-        [_Laws.at(strength, power, prior, radius, cells) for power in (with_all, without)] for cells, _ in (COARSE, FINE)
+        [_Laws.at(strength, power, prior, radius, cells) for power in (with_all, without)]
+        for cells, _ in (COARSE, FINE)
     ]
     tried, found, best, worth = (APART,) if several else TRIED, [], APART, True
     for place, (order, most) in enumerate(zip(orders, known, strict=True)):

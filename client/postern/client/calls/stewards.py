@@ -14,8 +14,8 @@ import msgspec
 
 from postern.client.call import Call, encode, given, nothing, once, path, reads
 from postern.client.problems import Misconfigured
-from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload, UploadProgress
 from postern.client.results.audits import Audit
+from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload, UploadProgress
 from postern.client.results.ledger import LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, NewKey
 from postern.client.results.plans import Plan, SharedPlan
