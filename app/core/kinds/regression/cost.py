@@ -1,12 +1,12 @@
 """What one draw from a posterior restricted to a ball costs: the certified divergence, and the sampler's allowance on top.
 
 *Regression*: the least of seven. `needle_bound.py`, over all data and replaced rows; `reachable_bound.py`, over those of n
-people; `outward_bound.py`, by how far out these can put the weights; `one_row_bound.py`, of one row; `wide_ball_bound.py`, of few
-people in a wide ball; `one_weight_bound.py`, the supremum itself for one weight; and, for a prior narrow beside the ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ −
-(u−1)⁺c) (Brascamp and Lieb), c = kτ/σ² the curvature one person can take away and G the Lipschitz constant of b, the change of
-the log-posterior between neighbours: ∇b = τ/σ²·Σ[(z'z'ᵀ − zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G = kτ(2Y+R)/σ².
-Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤ G²/λ·[½ + (x + (1−x)·ln(1−x))/x² · (α−1)]. The range of b is kτ/σ² times `loss_range`:
-4YR for R ≤ Y, (Y+R)² above.
+people; `outward_bound.py`, by how far out these can put the weights; `one_row_bound.py`, of one row; `wide_ball_bound.py`,
+of few people in a wide ball; `one_weight_bound.py`, the supremum itself for one weight; and, for a prior narrow beside the
+ball: P_u has curvature at least λ − (u−1)⁺c, so Var_u(b) ≤ G²/(λ − (u−1)⁺c) (Brascamp and Lieb), c = kτ/σ² the curvature
+one person can take away and G the Lipschitz constant of b, the change of the log-posterior between neighbours: ∇b =
+τ/σ²·Σ[(z'z'ᵀ − zzᵀ)w − (y'z' − yz)] with ‖z'z'ᵀ − zzᵀ‖ ≤ 1, so G = kτ(2Y+R)/σ². Integrated, with x = (α−1)c/λ ≤ 1: D_α ≤
+G²/λ·[½ + (x + (1−x)·ln(1−x))/x² · (α−1)]. The range of b is kτ/σ² times `loss_range`: 4YR for R ≤ Y, (Y+R)² above.
 
 *Mean of a normal law*: b is linear and the curvature public, so the segment of `needle_bound.py` has density e^{−κt²/2+ct} on
 |t| ≤ R with one κ and b = γt. With ψ(c) = log of its integral, (α−1)D_α = ∫w(u)·γ²ψ''(c+uγ)du, w a triangle on [0, α]; ψ'' is

@@ -37,7 +37,7 @@ _AHEAD, _BEHIND = 1.25, 1.5
 _WEAK_PRIOR = 3.0
 _WORTH = 0.5
 _STEP = 0.35
-_BEYOND = 2.0
+_FAR = 40.0
 _LEAST = 1e-130
 """Weights under e^`LOWEST` of the largest are held at that: a sum above this loses nothing by it."""
 _CONCAVE_SLACK = 1e-6
@@ -45,12 +45,13 @@ _CHUNK = 100_000
 
 
 def plane_edges(
-    trim: float, temperature: float, furthest: float, prior: tuple[float, float] = (1.0, 1.0)
+    trim: float, temperature: float, furthest: float, prior: tuple[float, float] = (1.0, 1.0), far: bool = False
 ) -> tuple[Array, Array]:
     """Of s and of f. Fine near zero, where posteriors change fastest; then in proportion. Up to where curvature alone is enough.
 
     With `prior` = (a, b) observations before, a posterior changes with s by as much as it is wide in √((a+s)·(a+s+b+f)/(b+f)) of
-    them, at least √(a+s): cells a part of that, growing beyond the larger of a and b, if one is large; in proportion far beyond.
+    them, at least √(a+s): cells a part of that, growing beyond the larger of a and b, if one is large; in proportion far beyond,
+    and `far` by as little there as the prior of the other side narrows a posterior, until the trim holds it.
     """
     near = np.concatenate([np.arange(0, 0.5, 0.125), np.arange(0.5, 1.0, 0.25)])
     ahead = np.geomspace(1.0, 40 / trim, int(np.log(40 / trim) / np.log(_AHEAD)) + 2)
@@ -60,26 +61,37 @@ def plane_edges(
     if max(prior) <= _WEAK_PRIOR:
         edges = np.unique(plain) / temperature
         return edges, edges
-    sides = (_strong_edges(plain, own, other, trim) for own, other in (prior, prior[::-1]))
+    sides = [_strong_edges(plain, own, max(prior)) for own in prior]
+    if far:
+        beyond = (_far_edges(prior, other, trim, float(plain.max())) for other in prior[::-1])
+        sides = [np.concatenate(both) for both in zip(sides, beyond, strict=True)]
     s, f = (np.unique(edges) / temperature for edges in sides)
     return s, f
 
 
-def _strong_edges(plain: Array, own: float, other: float, trim: float) -> Array:
+def _strong_edges(plain: Array, own: float, larger: float) -> Array:
     """From −`own` on in steps of a part of a spread, where a prior is strong; as for a weak one elsewhere."""
-    larger, last = max(own, other), float(plain.max())
-    edges, end = [0.0], min(40 * larger, last)
+    edges, end = [0.0], min(_FAR * larger, float(plain.max()))
     while edges[-1] < end:
         edges.append(edges[-1] + _STEP * np.sqrt(own + edges[-1]) * np.sqrt(1 + edges[-1] / larger))
-    end = max(end, min(_BEYOND * other / trim, last))
-    while edges[-1] < end:
-        edges.append(edges[-1] * min(_AHEAD, 1 + _STEP / np.sqrt(other)))
-    plain = np.concatenate([plain, last * _AHEAD ** np.arange(1, 13)])
     if own <= _WEAK_PRIOR:
         return np.concatenate([plain[plain > end], plain[plain < 1], edges])
     while edges[0] > -own:
         edges.insert(0, edges[0] - max(0.25, _STEP * np.sqrt(max(own + edges[0], 0.0))))
     return np.concatenate([plain[plain > end], plain[plain < -own], edges])
+
+
+def far_out(prior: tuple[float, float]) -> float:
+    """Observations beyond which the edges of a strong prior are those of a weak one."""
+    return _FAR * max(prior) if max(prior) > _WEAK_PRIOR else np.inf
+
+
+def _far_edges(prior: tuple[float, float], other: float, trim: float, last: float) -> Array:
+    """In proportion to 1/√`other` up to the trim; and beyond the last."""
+    first, step, beyond = far_out(prior), 1 + _STEP / np.sqrt(other), last * _AHEAD ** np.arange(1, 13)
+    count = np.log(max(min(2 * other / trim, last) / first, 1.0)) / np.log(step)
+    near = first * step ** np.arange(1, count + 1) if step < _AHEAD else np.zeros(0)
+    return np.concatenate([near, beyond])
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from app.core.kinds.networks.blocks.block_terms import (
     Direction,
     moves,
 )
-from app.core.kinds.networks.blocks.curvature import VarianceMap, plane_edges
-from app.core.kinds.networks.blocks.mixed_curve import drawn_brackets, drawn_suprema
+from app.core.kinds.networks.blocks.curvature import VarianceMap, far_out, plane_edges
+from app.core.kinds.networks.blocks.mixed_curve import drawn_brackets
 from app.core.kinds.networks.blocks.quick_figures import quick_figures
 from app.core.kinds.networks.blocks.visited import (
     drawn_figures,
@@ -51,6 +51,8 @@ _CHUNK = 40_000
 _EXAMPLES = 16
 _PARTS = (1 / 2, 3 / 8, 1 / 4, 1 / 6, 1 / 10, 1 / 18, 1 / 36)
 _RELATIVE = 1e-9
+_LOOSE = 1.1
+"""A bound that is so much above what was reached is worth a second search."""
 
 
 @lru_cache(maxsize=1024)
@@ -144,10 +146,14 @@ def total_groups(rows: int) -> NDArray[np.int64]:
 
 
 def _starts(
-    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None
+    grid: BlockGrid,
+    shape: BlockShape,
+    asked: Sequence[Direction],
+    ends: NDArray[np.int64] | None,
+    far: bool = False,
 ) -> Iterator[tuple[Direction, NDArray[np.int64], Array]]:
     """Rectangles of counts before every move, and bounds of the posterior's [KL, D_α …] on them."""
-    edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, (shape.alpha, shape.beta))
+    edges = plane_edges(shape.trim, shape.temperature, ORDERS[-1] * shape.unit_rows, (shape.alpha, shape.beta), far)
     axes = list(dict.fromkeys(primitive(d)[0] for d in asked))
     ceilings = VarianceMap(grid, edges, axes, ordered=True)
     sides = []
@@ -163,10 +169,24 @@ def _starts(
 
 
 def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None) -> Array:
-    """[move, group, figure]."""
+    """[move, group, figure]; the less of two where rows reach as far as a strong prior's cells are wide, and are missed there."""
+    found, loose = _searched_from(grid, shape, asked, ends, far=False)
+    places = [i for i, excess in enumerate(loose) if excess > _LOOSE]
+    beyond = shape.rows * shape.temperature > far_out((shape.alpha, shape.beta))
+    if places and beyond and shape.unit_rows == 1:
+        again, _ = _searched_from(grid, shape, [asked[i] for i in places], ends, far=True)
+        found[places] = np.minimum(found[places], again)
+    return found
+
+
+def _searched_from(
+    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None, far: bool
+) -> tuple[Array, list[float]]:
+    """And how far each move's worst figure is above what was reached."""
     found: dict[Direction, Array] = {}
-    for d, boxes, tops in _starts(grid, shape, asked, ends):
-        found[d] = drawn_suprema(
+    loose: dict[Direction, float] = {}
+    for d, boxes, tops in _starts(grid, shape, asked, ends, far):
+        found[d], reached = drawn_brackets(
             grid,
             counts_before(grid, shape, d),
             grid.change(d),
@@ -176,8 +196,10 @@ def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], en
             tops,
             ends,
             _by_steps(found, d),
+            searched=True,
         )
-    return np.stack([found[d] for d in asked])
+        loose[d] = float((found[d].max(axis=0) / np.maximum(reached.max(axis=0), 1e-300)).max())
+    return np.stack([found[d] for d in asked]), [loose[d] for d in asked]
 
 
 def _searched_brackets(

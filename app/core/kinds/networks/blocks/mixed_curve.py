@@ -50,22 +50,6 @@ _ORDERS = np.array(ORDERS)
 _POWERS = _ORDERS - 1
 
 
-def drawn_suprema(
-    grid: BlockGrid,
-    counts: Counts,
-    b: Array,
-    share: float,
-    scale: float,
-    boxes: Box,
-    tops: Array,
-    ends: NDArray[np.int64] | None = None,
-    pure_most: float = np.inf,
-) -> Array:
-    """[group, figure]: KL, D_α …, D_∞. `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups
-    are of totals u + w, each up to one of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before."""
-    return drawn_brackets(grid, counts, b, share, scale, boxes, tops, ends, pure_most, searched=True)[0]
-
-
 def drawn_brackets(
     grid: BlockGrid,
     counts: Counts,
@@ -78,7 +62,11 @@ def drawn_brackets(
     pure_most: float = np.inf,
     searched: bool = False,
 ) -> tuple[Array, Array]:
-    """(a bound of `drawn_suprema`, what is reached at some counts); after a short search unless `searched` in full."""
+    """[group, figure], KL, D_α …, D_∞: (a bound, what is reached at some counts); after a short search unless `searched` in full.
+
+    `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups are of totals u + w, each up to one
+    of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before.
+    """
     groups = _ALL if ends is None else ends
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES)), np.zeros((len(groups), _FIGURES))
