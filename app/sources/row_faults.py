@@ -37,7 +37,7 @@ _OUTSIDE = _Words(
     "outside the declared bounds", "declare `outside: clip`; bounds come from public knowledge, not from rows"
 )
 _FRACTION = _Words("not whole", "declare the column as real")
-_NO_NUMBER = _Words("no numbers", "write a decimal point, or declare texts that mean no value as `missing_spellings`")
+_NO_NUMBER = _Words("no number", "write a decimal point, or declare texts that mean no value as `missing_spellings`")
 _NO_LEVEL = _Words("none of the declared levels", "declare a spelling, or `outside: other`")
 _NO_LEVEL_AS_WRITTEN = _Words(
     _NO_LEVEL.are, "declare a spelling, `fold_case` if only capitals differ, or `outside: other`"

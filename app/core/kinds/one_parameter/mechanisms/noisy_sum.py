@@ -32,6 +32,10 @@ from app.errors import CalibratedUnavailable
 Scales = tuple[float, ...]
 Factors = tuple[int, ...]
 SLICES_SHOWN = 50
+FEW_ROWS = 3
+SLICE_POINT_S = {True: 16e-6, False: 50e-6}
+"""Of one point given one number of rows, by whether a person has few of them. Measured at most 11 µs and 38 µs, all families,
+30 to 100,000 people, 2 to 50 rows, ε from 0.01 to 8."""
 FAR = 1e6
 
 
@@ -132,7 +136,7 @@ class MeasuresSum(ABC):
 def inference_seconds(model: Model, points: int, people: int, unit_rows: int) -> float:
     """Public: what `samples_given` takes but for the draws."""
     each = likelihood_seconds(model, points, people)
-    return each if unit_rows == 1 else 1.0 + SLICES_SHOWN * points * 50e-6
+    return each if unit_rows == 1 else 1.0 + SLICES_SHOWN * points * SLICE_POINT_S[unit_rows <= FEW_ROWS]
 
 
 @lru_cache(maxsize=256)

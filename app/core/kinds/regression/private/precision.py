@@ -6,7 +6,8 @@ With S = Σzzᵀ/m, Ω ~ Wishart(ν, Ψ⁻¹) and rows z ~ N(0, Ω⁻¹) the sca
 
 seen are mS + noise and m + noise, m is even from none to all before, and Ω given S and m is Wishart(ν + m, (Ψ + mS)⁻¹). Fewer
 than d rows have a sum without density: k = max(m, d + 1), a sum of the same mean and more nearly of full rank. A row adds at most
-1 to any entry, so that of so few noise hides the difference; how well is measured (`tests/statistical/test_grouped_coverage.py`).
+1 to any entry, so that of so few noise hides the difference; how well is measured (`tests/statistical/test_grouped_coverage.py`,
+and of one column against sums over every m in `tests/core/regression/test_private_regressions.py`).
 
 Chains move in S by ellipses around what the noise says, and in m by slices along two lines: with S fixed, and with mS fixed.
 """
