@@ -46,6 +46,7 @@ PERMITTED = {
     ("GET", "/releases/rel_x/density?parameter=theta"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/samples"): {"steward", "ada", "wall"},
     ("GET", "/releases/rel_x/synthetic"): {"steward", "ada", "wall"},
+    ("POST", "/releases/rel_x/inference"): {"steward", "ada", "wall"},
     ("GET", "/me"): {"steward", "ada", "wall", "eve"},
     ("GET", "/datasets/ds_x/ledger"): {"steward", "eve"},
     ("GET", "/ledger/head"): {"steward", "eve"},
