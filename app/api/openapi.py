@@ -12,6 +12,7 @@ from app import __version__
 from app.api.documentation import problem_examples
 from app.api.schemas.audits import AuditBody
 from app.api.schemas.datasets import CapBody, DatasetBody, DatasetChange, RehearsalBody
+from app.api.schemas.inference import InferenceBody
 from app.api.schemas.operations import Problem
 from app.api.schemas.plans import PlanBody
 from app.api.schemas.populations import PopulationBody
@@ -28,6 +29,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     DatasetBody,
     DatasetChange,
     KeyBody,
+    InferenceBody,
     PlanBody,
     PopulationBody,
     QueriesBody,

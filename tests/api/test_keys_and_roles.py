@@ -53,6 +53,7 @@ PERMITTED = {
     ("GET", "/datasets/ds_x/progress/events"): {"steward"},
     ("POST", "/datasets/ds_x/statistics"): {"steward"},
     ("GET", "/statistics/key"): {"steward", "ada", "wall", "eve"},
+    ("POST", "/releases/rel_x/inference"): {"steward", "ada", "wall"},
     ("GET", "/me"): {"steward", "ada", "wall", "eve"},
     ("GET", "/datasets/ds_x/ledger"): {"steward", "eve"},
     ("GET", "/ledger/head"): {"steward", "eve"},

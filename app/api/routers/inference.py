@@ -14,7 +14,7 @@ from app.api.responses import model_response
 from app.api.schemas.inference import Inference, InferenceBody
 from app.services.reading import odds_picture, read_inference
 
-router = APIRouter(prefix="/v1", tags=["inference"])
+router = APIRouter(prefix="/v1", tags=["readings"])
 
 _TYPES = {"json": "application/json", "svg": "image/svg+xml"}
 _Accept = Annotated[str | None, Header(include_in_schema=False)]

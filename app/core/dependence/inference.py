@@ -12,7 +12,7 @@ from app.core.dependence import leakage, odds
 from app.core.dependence.bound import Bound, least
 from app.core.dependence.losses import Losses, mean_distance, mixed_curve, variation
 from app.core.dependence.structure import Method, Structure
-from app.core.privacy.together import pure_curve
+from app.core.privacy.together.path import pure_curve
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """What several people at once lose by a release: the least of what its mechanism knows and of a path of neighbours.
 
 A mechanism that knows more than what one person costs has `together`. Everything else, groups by strata and several models too,
-follows from one person's curve (`app/core/privacy/together.py`), and is never worse than that.
+follows from one person's curve (`app/core/privacy/together/path.py`), and is never worse than that.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from app.core.kinds.fit_check import FitCheck
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.cost import ZERO_COST, Cost
-from app.core.privacy.group_draws import DETAILED_MAX
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.privacy.together import GroupCost, group_of, join_groups, kl_of, people_apart
+from app.core.privacy.together.draws import DETAILED_MAX
+from app.core.privacy.together.path import GroupCost, group_of, join_groups, kl_of, people_apart
 
 
 @runtime_checkable

@@ -4,12 +4,12 @@ from app.services.reading.answer_batch import answer_queries, stream_queries
 from app.services.reading.answer_query import answer_query, one_turn, preview_query
 from app.services.reading.built_files import build_export, right_to, worth_compressing
 from app.services.reading.export_samples import describe_export
+from app.services.reading.inferences.odds_picture import odds_picture
+from app.services.reading.inferences.read_inference import read_inference
 from app.services.reading.long_tables import describe_long
-from app.services.reading.odds_picture import odds_picture
 from app.services.reading.read_card import read_card
 from app.services.reading.read_check import read_check
 from app.services.reading.read_density import read_density
-from app.services.reading.read_inference import read_inference
 from app.services.reading.read_summary import read_summary
 from app.services.reading.synthetic_rows import describe_synthetic
 

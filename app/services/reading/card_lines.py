@@ -17,9 +17,9 @@ from app.core.privacy import ORDERS
 from app.core.privacy import statements as say
 from app.core.privacy.concentrated import certified_gdp_mu, release_rho
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.privacy.together import GroupCost
+from app.core.privacy.together.path import GroupCost
 from app.core.schema import Column
-from app.services.reading import inference_lines as about
+from app.services.reading.inferences import lines as about
 
 ERROR_SHOWN = 0.05
 WEAK_EPSILON = 20.0

@@ -12,7 +12,7 @@ from app.core.dependence import leakage, odds
 from app.core.dependence.descriptions import read_people, structure_of
 from app.core.dependence.inference import best_guess, secret_curve
 from app.core.privacy.cost import ORDERS, Cost
-from app.core.privacy.together import people_apart
+from app.core.privacy.together.path import people_apart
 from tests.core.dependence.every_mechanism import random_law
 
 Array = NDArray[np.float64]

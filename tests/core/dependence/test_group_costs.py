@@ -8,7 +8,7 @@ import pytest
 
 from app.core.kinds import parse_mechanism, parse_model
 from app.core.kinds.group_costs import ReleaseLosses
-from app.core.privacy.together import people_apart
+from app.core.privacy.together.path import people_apart
 from app.core.schema import parse_columns
 
 COLUMNS = {"cured": {"type": "binary"}, "days": {"type": "real", "lower": 0, "upper": 365}}

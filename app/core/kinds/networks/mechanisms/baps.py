@@ -28,7 +28,7 @@ from app.core.kinds.networks.statistic import clamped_counts
 from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.privacy.together import GroupCost, range_curve
+from app.core.privacy.together.path import GroupCost, range_curve
 from app.core.statistics.counts import ExactCounts
 
 

@@ -20,7 +20,7 @@ from app.core.kinds.networks.statistic import clamped_counts
 from app.core.noise.discrete_laplace import AddNoise, add_noise, moved_cost, noise_scale, seeded_noise
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost, chargeable
-from app.core.privacy.together import GroupCost
+from app.core.privacy.together.path import GroupCost
 from app.core.statistics.counts import ExactCounts
 
 Array = NDArray[np.float64]

@@ -17,9 +17,9 @@ from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.parameters import Parameter
 from app.core.privacy.drawn_cost import drawn_cost
-from app.core.privacy.group_draws import drawn_together
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.privacy.together import GroupCost
+from app.core.privacy.together.draws import drawn_together
+from app.core.privacy.together.path import GroupCost
 from app.core.statistics.sums import ExactStatistic
 
 
@@ -40,7 +40,7 @@ class Baps(BapsFields):
         )
 
     def together(self, model: Model, people: int, unit_rows: int, cost: ReleaseCost, count: int) -> GroupCost | None:
-        """`group_draws.py`; with several rows a person by the range of all their rows together."""
+        """`privacy/together/draws.py`; with several rows a person by the range of all their rows together."""
         return drawn_together(model, people, unit_rows, self.temperature, cost.per_sample, count)
 
     def draw(

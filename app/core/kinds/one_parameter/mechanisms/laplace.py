@@ -30,7 +30,7 @@ from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
 from app.core.noise.discrete_laplace import AddNoise, add_noise, discrete_laplace_cost, noise_scale, noise_seconds
 from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
-from app.core.privacy.together import GroupCost
+from app.core.privacy.together.path import GroupCost
 from app.core.statistics.sums import ExactStatistic
 
 _FACTORS = (1, 1)

@@ -44,10 +44,10 @@ from app.core.kinds.one_parameter.map_simulation import PointError, log_density_
 from app.core.kinds.one_parameter.statistic import clamped
 from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST
-from app.core.privacy.group_draws import drawn_together
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, point_change, posterior_draw_cost
 from app.core.privacy.release_cost import ReleaseCost, chargeable
-from app.core.privacy.together import GroupCost
+from app.core.privacy.together.draws import drawn_together
+from app.core.privacy.together.path import GroupCost
 from app.core.statistics.sums import ExactStatistic
 from app.errors import NumericalFailure
 

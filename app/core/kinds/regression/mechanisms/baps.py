@@ -27,7 +27,7 @@ from app.core.kinds.regression.statistic import clamped_moments, rows_checked
 from app.core.parameters import Parameter
 from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.privacy.together import GroupCost
+from app.core.privacy.together.path import GroupCost
 from app.core.statistics.moments import ExactMoments
 from app.errors import CalibratedUnavailable, InvalidMechanism
 

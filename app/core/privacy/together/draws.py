@@ -20,7 +20,7 @@ from app.core.privacy.curvature import Ceiling, curvature_ceiling
 from app.core.privacy.enumeration import Supremum, divergences
 from app.core.privacy.kernel import supremum_of_step
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, capped_curve, grid_rounding, posterior_draw_cost, with_slack
-from app.core.privacy.together import GroupCost, range_curve
+from app.core.privacy.together.path import GroupCost, range_curve
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 

@@ -1,7 +1,7 @@
 """Lines of the card about people whose data depend on each other: what can be concluded, guessed and reconstructed.
 
-From the release's own curve, by the path of neighbours alone (`privacy/together.py`): the endpoint for inferences knows up to two
-percent more. What needs a pure ε stands beside it.
+From the release's own curve, by the path of neighbours alone (`privacy/together/path.py`): the endpoint knows a few percent more
+for few people. What needs a pure ε stands beside it.
 """
 
 import math
