@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from starlette.middleware import Middleware
 
 from app import __version__
+from app.api import reference
 from app.api.middleware.body_limit import BodyLimitMiddleware
 from app.api.middleware.envelope import EnvelopeMiddleware
 from app.api.middleware.last_resort import LastResortMiddleware
@@ -35,6 +36,7 @@ def build_api(*, body_bytes_max: int, lifespan: Lifespan | None = None) -> Poste
         title="Postern",
         version=__version__,
         lifespan=lifespan,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
@@ -55,5 +57,5 @@ def build_api(*, body_bytes_max: int, lifespan: Lifespan | None = None) -> Poste
     install_problem_handlers(app)
     # Flat, not `include_router`: an included router is matched twice on the way to its route. Before the documentation's
     # own routes: addresses are matched in order.
-    app.router.routes[:0] = [route for router in ROUTERS for route in router.routes]
+    app.router.routes[:0] = [route for router in (*ROUTERS, reference.router) for route in router.routes]
     return app

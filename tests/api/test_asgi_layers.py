@@ -86,7 +86,14 @@ async def test_two_request_ids_are_replaced_by_one(client):
 async def test_answers_are_not_cached_unless_a_route_says_so(client):
     assert (await client.get("/nowhere")).headers["cache-control"] == "no-store"
     assert (await client.get("/kept")).headers["cache-control"] == "private"
-    assert (await client.get("/nowhere")).headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_browser_may_load_run_or_frame_nothing_of_an_answer(client):
+    for path in ("/nowhere", "/kept"):
+        headers = (await client.get(path)).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["content-security-policy"].startswith("default-src 'none'; frame-ancestors 'none'")
+        assert (headers["x-frame-options"], headers["referrer-policy"]) == ("DENY", "no-referrer")
 
 
 async def test_a_body_at_the_limit_passes_and_one_byte_more_does_not(client):

@@ -31,6 +31,8 @@ from tests.servers.valkey import ValkeyServer
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "client" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 START_S_MAX = 60.0
+COMMANDS_S = 600.0
+"""For all commands of a page: they wait for public moments, which on a slow machine are minutes."""
 
 
 def name_of(path: Path) -> str:
@@ -52,7 +54,7 @@ class Place:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=COMMANDS_S,
             check=False,
         )
         assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"

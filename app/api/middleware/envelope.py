@@ -12,8 +12,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 RATE_LIMIT = "rate_limit"
 """Where in a request's state the values of `RateLimit-Policy` and `RateLimit` are left, if it was counted."""
 
-_ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
-_NOT_CACHED = (b"cache-control", b"no-store")
+_ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_UNLESS_SET = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+)
+"""A page names what it may load; anything else, opened by a browser, may load nothing."""
 _OURS = frozenset({b"x-request-id", *(name for name, _ in _ALWAYS)})
 _SANE = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
@@ -38,8 +48,8 @@ class EnvelopeMiddleware:
                 headers = message["headers"] = [pair for pair in message["headers"] if pair[0] not in _OURS]
                 headers.append((b"x-request-id", request_id.encode()))
                 headers.extend(_ALWAYS)
-                if not any(name == b"cache-control" for name, _ in headers):
-                    headers.append(_NOT_CACHED)
+                named = {name for name, _ in headers}
+                headers.extend(pair for pair in _UNLESS_SET if pair[0] not in named)
                 counted = state.get(RATE_LIMIT)
                 if counted is not None:
                     headers.append((b"ratelimit-policy", counted[0]))

@@ -14,6 +14,7 @@ from app.core.decisions.expressions import Expression, compile_expression
 from app.core.parameters import Parameter
 from app.errors import InvalidExpression
 from tests.deep import deep
+from tests.processor_seconds import allowed
 
 PARAMETERS = (Parameter("theta", 0.05, 0.95), Parameter("x", -2.0, 3.0))
 POINTS = np.array([(0.05, -2.0), (0.05, 3.0), (0.95, -2.0), (0.95, 3.0), (0.5, 0.0), (0.31, 1.0), (0.7, -0.4)])
@@ -119,4 +120,4 @@ def test_the_longest_texts_are_refused_or_compiled_quickly():
     start = time.process_time()
     for text in texts:
         compiled_or_refused(text)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < allowed(1)

@@ -19,6 +19,7 @@ from app.core.kinds.networks.structure import Node, build_network
 from app.core.privacy import ORDERS
 from app.core.privacy.posterior_cost import posterior_draw_cost
 from tests.core.networks.drawn_oracle import SHARE
+from tests.processor_seconds import allowed
 
 Array = NDArray[np.float64]
 
@@ -154,7 +155,7 @@ def test_plan_of_a_network_of_500_parameters_takes_under_a_second() -> None:
     cost = record_cost(model, 1_234, 1, 0.97)
     first = time.thread_time() - started
     print(f"{model.network.cell_count} cells: {first:.2f} s, ε at 10⁻⁶ {cost.cost.epsilon(1e-6):.1f}")  # noqa: T201
-    assert first < 2
+    assert first < allowed(2)
 
 
 @pytest.mark.slow
@@ -163,7 +164,7 @@ def test_more_kinds_of_blocks_than_are_certified_one_by_one_are_charged_by_their
     few, many = (NetworkModel("network", build_network(part)) for part in (nodes[:DETAILED_SHAPES_MAX], nodes))
     started = time.thread_time()
     cost = record_cost(many, 30, 1, 1.0)
-    assert time.thread_time() - started < 10
+    assert time.thread_time() - started < allowed(10)
     extra = (300 - DETAILED_SHAPES_MAX) * 2 * np.log(19)
     assert cost.cost.pure == pytest.approx(record_cost(few, 30, 1, 1.0).cost.pure + extra, rel=1e-6)
     for shape in SHAPES:

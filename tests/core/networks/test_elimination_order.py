@@ -17,6 +17,7 @@ from app.core.kinds.networks.evidence.elimination_order import (
 from app.core.kinds.networks.structure import Network, Node, build_network
 from app.errors import InvalidQuery
 from tests.core.networks.network_cases import clinical_network, leaves
+from tests.processor_seconds import allowed
 
 BINARY = ("false", "true")
 
@@ -79,7 +80,7 @@ def test_a_hub_with_a_thousand_children_is_planned_at_once() -> None:
     plan_elimination.cache_clear()
     started = time.process_time()
     plan = plan_elimination(graph, (2,) * 1000, tuple(range(1000)))
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < allowed(1)
     assert (plan.width, plan.entries) == (1, 4)
 
 
