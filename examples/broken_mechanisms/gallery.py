@@ -111,13 +111,13 @@ class Exhibit:
     x: Rows
     y: Rows
     claim: dict[str, Any]
-    runs: int = 6_000
+    runs: int = 3_000
 
 
 PURE = {"kind": "pure", "epsilon": 1.0}
 _NONE, _ONE = [0] * 10, [1] + [0] * 9
 EXHIBITS: dict[str, Exhibit] = {
-    "float_laplace": Exhibit(float_laplace, _NONE, _ONE, PURE, 10_000),
+    "float_laplace": Exhibit(float_laplace, _NONE, _ONE, PURE, 6_000),
     "threshold_without_noise": Exhibit(threshold_without_noise, [1] * 5 + [0] * 5, [1] * 6 + [0] * 4, PURE),
     "answers_after_the_first": Exhibit(answers_after_the_first, [1] * 5 + [0] * 5, [1] * 6 + [0] * 4, PURE, 5_000),
     "three_starts": Exhibit(

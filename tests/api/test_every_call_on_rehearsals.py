@@ -77,7 +77,7 @@ class Place:
         self.waiting = waiting
 
     def path(self, template: str, name: str, population: str) -> str:
-        ids = self.ids | {"population_id": population, "key_id": "none"}
+        ids = self.ids | {"population_id": population, "key_id": "none", "audit_id": "none"}
         return template.format(**(ids | ({"release_id": self.waiting} if name == "cancel_release" else {})))
 
     @property

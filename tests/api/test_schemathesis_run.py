@@ -120,7 +120,12 @@ def make_release(url: str, token: str, analyst: str) -> dict[str, str]:
     while call("GET", f"/releases/{release}")["status"] == "pending":
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return {"dataset_id": dataset, "release_id": release, "population_id": population}
+    samples = {"kind": "samples", "x": [0] * 60, "y": [1] * 60}
+    audit = call("POST", "/audits", json={"subject": samples, "claim": {"kind": "pure", "epsilon": 1.0}})["id"]
+    while call("GET", f"/audits/{audit}")["status"] == "pending":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return {"dataset_id": dataset, "release_id": release, "population_id": population, "audit_id": audit}
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def test_a_correct_one_is_not() -> None:
 
 def test_low_bits_of_textbook_noise_are_what_gives_it_away() -> None:
     exhibit = EXHIBITS["float_laplace"]
-    sides = (outputs("float_laplace", rows, 10_000, seed) for rows, seed in ((exhibit.x, 1), (exhibit.y, 2)))
+    sides = (outputs("float_laplace", rows, 6_000, seed) for rows, seed in ((exhibit.x, 1), (exhibit.y, 2)))
     found = audit_samples(read_claim(exhibit.claim), *read_sides(*sides), LEVEL)  # type: ignore[arg-type]
     assert any("last set bit" in test.name and test.verdict == "refuted" for test in found.tests)
 
