@@ -57,5 +57,5 @@ def build_api(*, body_bytes_max: int, lifespan: Lifespan | None = None) -> Poste
     install_problem_handlers(app)
     # Flat, not `include_router`: an included router is matched twice on the way to its route. Before the documentation's
     # own routes: addresses are matched in order.
-    app.router.routes[:0] = [route for router in (*ROUTERS, reference.router) for route in router.routes]
+    app.router.routes[:0] = [*(route for router in ROUTERS for route in router.routes), *reference.ROUTES]
     return app

@@ -10,8 +10,9 @@ import json
 from functools import cache
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 from app.errors import NotFound
 
@@ -31,24 +32,19 @@ POLICY = (
 )
 """Nothing inline, nothing evaluated, nobody else's. Pictures `data:` are those of the vendored style sheet."""
 
-router = APIRouter(include_in_schema=False)
-
-
-@router.get("/")
-async def get_front() -> Response:
+async def get_front(request: Request) -> Response:
     """What there is for a person to look at."""
     return RedirectResponse("docs")
 
 
-@router.get("/docs")
-async def get_page() -> Response:
+async def get_page(request: Request) -> Response:
     page = (FOLDER / "reference.html").read_text(encoding="utf-8").replace("$version", VERSION)
     return Response(page, headers={"Content-Security-Policy": POLICY}, media_type="text/html")
 
 
-@router.get("/docs/{version}/{name}")
-async def get_file(request: Request, version: str, name: str) -> Response:
+async def get_file(request: Request) -> Response:
     """Vendored files never change under their version; ours are asked for again when they may have."""
+    version, name = request.path_params["version"], request.path_params["name"]
     if version != VERSION or name not in FILES:
         raise NotFound("page", f"{version}/{name}")
     folder, media_type = FILES[name]
@@ -63,3 +59,7 @@ async def get_file(request: Request, version: str, name: str) -> Response:
 @cache
 def _packed(path: Path) -> bytes:
     return gzip.compress(path.read_bytes(), mtime=0)
+
+
+ROUTES = [Route("/", get_front), Route("/docs", get_page), Route("/docs/{version}/{name}", get_file)]
+"""For people, and no part of the specification that they show."""
