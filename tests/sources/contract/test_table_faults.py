@@ -1,8 +1,6 @@
 """A database that fails, changes or refuses: each ends in one of our own sentences, and nothing of its own comes out."""
 
 import logging
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +14,6 @@ from app.core.schema import PrivacyUnit, parse_columns
 from app.core.statistics import StatisticRequest
 from app.errors import DataMissing, InvalidInput, InvalidRows, PosternError, Unavailable
 from app.sources.engine import Limits
-from app.sources.tables import postgresql_session
 from app.sources.tables.postgresql_session import AWAY, GONE, open_session
 from app.sources.tables.table_rows import TableRows
 from app.sources.uploads import UploadStore
@@ -159,31 +156,6 @@ def test_an_engine_that_ends_in_the_middle_is_away(place: Place) -> None:
     ended.start()
     assert refused(lambda: place.rows("slow").statistic(AGE, KEY), Unavailable) == AWAY
     ended.join()
-
-
-@pytest.mark.slow
-def test_an_engine_that_freezes_is_hung_up_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody is there to see the time limit of the engine itself."""
-    monkeypatch.setattr(postgresql_session, "GRACE_S", 0.0)
-    place.do(SLOW)
-    found: list[int] = []
-
-    def freeze() -> None:
-        with psycopg.connect(place.url) as connection:
-            slow = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%slow%' AND pid <> pg_backend_pid()"
-            found.extend(pid for (pid,) in connection.execute(slow))
-        for pid in found:
-            os.kill(pid, signal.SIGSTOP)
-
-    frozen = threading.Timer(0.3, freeze)
-    frozen.start()
-    try:
-        assert refused(lambda: place.rows("slow", limits=Limits(seconds=1.5)).statistic(AGE, KEY), Unavailable) == AWAY
-        frozen.join()
-        assert found
-    finally:
-        for pid in found:
-            os.kill(pid, signal.SIGCONT)
 
 
 def test_errors_that_quote_rows_do_not_come_out(place: Place) -> None:
