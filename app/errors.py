@@ -109,7 +109,8 @@ class RowProblem:
 class ColumnFault:
     """All cells of a column with the same fault, for the steward's eyes only; of column `*`, all records.
 
-    `what` they are, in words; `lines` are the first few. `advice` names a policy that would take such cells, never a bound.
+    `what` they are, in words; `lines` are the first few, none where rows have no order. `advice` names a policy that would take
+    such cells, never a bound.
     """
 
     column: str
@@ -126,10 +127,10 @@ class ColumnFault:
         """In a sentence."""
         noun, subject = ("record", "") if self.column == "*" else ("cell", f"column `{self.column}`: ")
         counted = f"1 {noun} is" if self.cells == 1 else f"{self.cells} {noun}s are"
-        where = f"{'first ' if self.cells > 1 else ''}at line {self.lines[0]}"
+        where = f", {'first ' if self.cells > 1 else ''}at line {self.lines[0]}" if self.lines else ""
         expected = self.expected + ("" if self.example is None else f", such as {self.example}")
         advice = "" if self.advice is None else f"; {self.advice}"
-        return f"{subject}{counted} {self.what}, {where}; expected {expected}{advice}"
+        return f"{subject}{counted} {self.what}{where}; expected {expected}{advice}"
 
 
 class InvalidRows(InvalidInput):

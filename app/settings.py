@@ -7,6 +7,7 @@ because it may be a password. Each field's description is that sentence.
 """
 
 import difflib
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -65,6 +66,11 @@ class Settings(BaseSettings):
     )
     source_roots: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description=f"absolute directories separated by {os.pathsep!r} or ','"
+    )
+    connections: Annotated[dict[str, SecretStr], NoDecode] = Field(
+        default_factory=dict,
+        repr=False,
+        description='a JSON object of names and URLs, such as {"warehouse": "postgresql://reader:<password>@host/database"}',
     )
     signing_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
     data_key: SecretStr | None = Field(default=None, min_length=32, description="a secret of at least 32 characters")
@@ -194,6 +200,28 @@ class Settings(BaseSettings):
                 raise ValueError(f"directories that do not contain {PREFIX}DATA_DIR")
         return resolved
 
+    @field_validator("connections", mode="before")
+    @classmethod
+    def _named_connections(cls, value: Any) -> Any:
+        """A string that is no JSON is never quoted back: it may be a password."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError(str(cls.model_fields["connections"].description)) from None
+
+    @field_validator("connections")
+    @classmethod
+    def _known_engines(cls, connections: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        for name, url in connections.items():
+            if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name):
+                raise ValueError("names of connections of small letters, digits, '-' and '_'")
+            if url.get_secret_value().partition("://")[0] not in {"postgresql", "postgres"}:
+                raise ValueError("connections whose URLs start with postgresql://")
+            _check_credentials(url.get_secret_value())
+        return connections
+
     @field_validator("verifying_keys", mode="before")
     @classmethod
     def _split_keys(cls, value: Any) -> Any:
@@ -232,6 +260,8 @@ class Settings(BaseSettings):
             return MASK
         if field.endswith("_url"):
             return mask_url(value)
+        if isinstance(value, dict):
+            return ", ".join(f"{name}={MASK}" for name in sorted(value)) or "not set"
         if isinstance(value, tuple):
             return os.pathsep.join(str(item) for item in value) or "not set"
         return str(value).lower() if isinstance(value, bool) else str(value)

@@ -231,3 +231,30 @@ def test_the_example_environment_lists_every_setting_and_no_other() -> None:
     text = (Path(__file__).parents[1] / ".env.example").read_text()
     listed = set(re.findall(rf"^#?\s?({PREFIX}[A-Z_]+)=", text, re.MULTILINE))
     assert listed == {variable_name(field) for field in Settings.model_fields}
+
+
+def test_connections_are_named_by_the_operator_and_masked():
+    found = Settings(
+        connections='{"clinic": "postgresql://reader:geheim@db.internal:5432/clinic", "b": "postgres://h/d"}'
+    )
+    assert found.connections["clinic"].get_secret_value().endswith("/clinic")
+    assert found.describe()["POSTERN_CONNECTIONS"] == "b=***, clinic=***"
+    assert "geheim" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "geheim",
+        "[]",
+        '{"A": "postgresql://h/d"}',
+        '{"a": "mysql://u:geheim@h/d"}',
+        '{"a": "postgresql://u:ge@heim@h/d"}',
+        '{"a": 1}',
+    ],
+)
+def test_connections_that_cannot_be_used_stop_the_start_without_being_repeated(given: str):
+    told = refusal(connections=given)
+    assert set(told) == {"POSTERN_CONNECTIONS"}
+    assert "geheim" not in str(told)
+    assert "heim" not in str(told)

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from app.core.schema import Column
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 
 TEXT = "VARCHAR"
 KEPT_TYPES = {"binary": "BOOLEAN", "categorical": TEXT, "integer": "BIGINT", "real": "DOUBLE", "date": "DATE"}
-_NO_NUMBER = "NULL::DOUBLE"
+_NOTHING = "NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,9 @@ def expected_of(column: Column) -> str:
     return number if column.outside == "clip" else f"{number} from {column.lower} to {column.upper}"
 
 
-def rule_of(column: Column, names: CellNames, expected: str) -> CellRule:
+def rule_of(column: Column, names: CellNames, expected: str, dialect: Dialect = DUCK) -> CellRule:
     """The rule for a cell whose steps are columns of the scan."""
-    canonical, number = _readings(column, names.value)
+    canonical, number = _readings(column, names.value, dialect)
     return CellRule(
         column.name,
         names.valid,
@@ -82,7 +84,7 @@ def rule_of(column: Column, names: CellNames, expected: str) -> CellRule:
         number,
         expected,
         names.value,
-        _term(column, names.value),
+        _term(column, names.value, dialect),
         names.gone,
         names.beyond,
         names.found,
@@ -90,30 +92,31 @@ def rule_of(column: Column, names: CellNames, expected: str) -> CellRule:
     )
 
 
-def kept_rule(column: Column, cell: str) -> CellRule:
+def kept_rule(column: Column, cell: str, dialect: Dialect = DUCK) -> CellRule:
     """The rule for a cell that was kept as a typed value: whatever it is, it was allowed."""
-    canonical, number = _readings(column, cell)
-    return CellRule(
-        column.name, "true", canonical, number, expected_of(column), cell, _term(column, cell), f"{cell} IS NULL"
-    )
+    canonical, number = _readings(column, cell, dialect)
+    term = _term(column, cell, dialect)
+    return CellRule(column.name, "true", canonical, number, expected_of(column), cell, term, f"{cell} IS NULL")
 
 
-def _readings(column: Column, value: str) -> tuple[str, str]:
+def _readings(column: Column, value: str, dialect: Dialect) -> tuple[str, str]:
     """(canonical, number) of a typed value."""
+    canonical = dialect.spelling(value, KEPT_TYPES[column.type])
     if column.type == "binary":
-        return f"{value}::TINYINT::VARCHAR", f"{value}::TINYINT::DOUBLE"
+        return canonical, dialect.cast(dialect.cast(value, "TINYINT"), "DOUBLE")
     if column.type == "integer":
-        return f"{value}::VARCHAR", f"{value}::DOUBLE"
-    return f"{value}::VARCHAR", value if column.type == "real" else _NO_NUMBER
+        return canonical, dialect.cast(value, "DOUBLE")
+    return canonical, value if column.type == "real" else dialect.cast(_NOTHING, "DOUBLE")
 
 
-def _term(column: Column, value: str) -> str:
-    return f"{value}::DOUBLE" if column.type == "integer" else value
+def _term(column: Column, value: str, dialect: Dialect) -> str:
+    return dialect.cast(value, "DOUBLE") if column.type == "integer" else value
 
 
-def person_rule(name: str, names: CellNames, expected: str) -> CellRule:
+def person_rule(name: str, names: CellNames, expected: str, dialect: Dialect = DUCK) -> CellRule:
     """Of a privacy-unit column that is not a declared column."""
-    return CellRule(name, names.valid, names.value, _NO_NUMBER, expected, names.value, names.value, names.gone)
+    nothing = dialect.cast(_NOTHING, "DOUBLE")
+    return CellRule(name, names.valid, names.value, nothing, expected, names.value, names.value, names.gone)
 
 
 def stored_types(column: Column | None) -> str:

@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from app.core.schema import Column, Fill
 from app.core.schema.spellings import BLANKS, FALSE, TRUE, Spelled, cases, spelled
 from app.sources.cell_rules import KEPT_TYPES, TEXT, CellNames
-from app.sources.engine import double, literal
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 
 REAL_PATTERN = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _REAL = re.compile(REAL_PATTERN)
-# Printable, not blank at either end: '7' and '7 ' must not be two people.
-PERSON_PATTERN = r"[^\p{C}\p{Z}](?:\P{C}*[^\p{C}\p{Z}])?"
 PERSON_LENGTH_MAX = 256
 PERSON_EXPECTED = f"an identifier of 1 to {PERSON_LENGTH_MAX} printable characters"
 
@@ -53,173 +52,171 @@ class CellSteps:
     beyond: str
 
 
-def cell_steps(column: Column, cell: str, engine_type: str, names: CellNames) -> CellSteps | None:
+def cell_steps(
+    column: Column, cell: str, engine_type: str, names: CellNames, dialect: Dialect = DUCK
+) -> CellSteps | None:
     """How the cell of a file becomes a value; None when the stored type cannot hold such a column."""
     spellings = spelled(column)
     if engine_type == _NOTHING:
-        cell, engine_type = f"{cell}::VARCHAR", TEXT
+        cell, engine_type = dialect.stored_text(cell), TEXT
     if column.numeric:
-        return _number_steps(column, cell, engine_type, names, spellings)
+        return _number_steps(column, cell, engine_type, names, spellings, dialect)
     if column.type == "date":
-        return _date_steps(column, cell, engine_type, names, spellings)
-    text = _text_of(column, cell, engine_type)
+        return _date_steps(column, cell, engine_type, names, spellings, dialect)
+    text = _text_of(column, cell, engine_type, dialect)
     if text is None:
         return None
-    trimmed = _bare(text)
-    key = _folded(trimmed, spellings.values) if spellings.folded else trimmed
+    trimmed = dialect.bare(text, BLANKS)
+    key = _folded(trimmed, spellings.values, dialect) if spellings.folded else trimmed
     spells = _truth if column.type == "binary" else _level
-    other, refused = _filled(column, column.outside), not isinstance(column.outside, Fill)
+    other, refused = _filled(column, column.outside, dialect), not isinstance(column.outside, Fill)
+    missing = _filled(column, column.missing, dialect)
     found = f"{names.found} IS NOT NULL"
     return CellSteps(
         found=(
-            f"CASE WHEN {_entry(text, spellings.values)} IS NOT NULL THEN {spells(text, spellings)} "
-            f"ELSE {spells(key, spellings)} END"
+            f"CASE WHEN {dialect.is_among(text, [*spellings.values])} THEN {spells(text, spellings, dialect)} "
+            f"ELSE {spells(key, spellings, dialect)} END"
         ),
-        gone=f"CASE WHEN {found} THEN false ELSE {_is_missing(text, spellings)} END",
-        value=f"CASE WHEN {found} THEN {names.found} WHEN {names.gone} THEN {_filled(column, column.missing)} ELSE {other} END",
+        gone=f"CASE WHEN {found} THEN false ELSE {_is_missing(text, spellings, dialect)} END",
+        value=f"CASE WHEN {found} THEN {names.found} WHEN {names.gone} THEN {missing} ELSE {other} END",
         valid=f"CASE WHEN {found} THEN true WHEN {names.gone} THEN {_allowed(column)} ELSE {_sql(not refused)} END",
         beyond=f"{names.found} IS NULL AND NOT {names.gone}",
     )
 
 
 def _number_steps(
-    column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled
+    column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect
 ) -> CellSteps | None:
-    number = _number_of(cell, engine_type)
+    number = _number_of(cell, engine_type, dialect)
     if number is None or column.lower is None or column.upper is None:
         return None
-    x, lower, upper = names.found, double(float(column.lower)), double(float(column.upper))
-    fine = f"isfinite({x})" + (f" AND {x} = trunc({x})" if column.type == "integer" else "")
+    x, lower, upper = names.found, dialect.number(float(column.lower)), dialect.number(float(column.upper))
+    whole = f" AND {x} = trunc({x})" if column.type == "integer" else ""
+    fine = dialect.is_finite(x) + whole
     inside = f"{x} BETWEEN {lower} AND {upper}"
-    clipped = f"least(greatest({x}, {lower}), {upper})::{KEPT_TYPES[column.type]}"
+    clipped = dialect.cast(f"least(greatest({x}, {lower}), {upper})", KEPT_TYPES[column.type])
     refused = f" AND {inside}" if column.outside == "refuse" else ""
-    readable = fine.replace("isfinite", "NOT isnan")  # infinities are refused; one that comes later counts as its bound
+    # infinities are refused; one that comes later counts as its bound
+    readable = f"NOT {dialect.is_nan(x)}{whole}"
     return CellSteps(
         found=number,
-        gone=_no_number(cell, engine_type, names, spellings),
-        value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing)} WHEN {readable} THEN {clipped} END",
+        gone=_no_number(cell, engine_type, names, spellings, dialect),
+        value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing, dialect)} WHEN {readable} THEN {clipped} END",
         valid=f"coalesce(CASE WHEN {names.gone} THEN {_allowed(column)} ELSE {fine}{refused} END, false)",
         beyond=f"coalesce(NOT {names.gone} AND {fine} AND NOT {inside}, false)",
     )
 
 
-def _number_of(cell: str, engine_type: str) -> str | None:
+def _number_of(cell: str, engine_type: str, dialect: Dialect) -> str | None:
     if engine_type == TEXT:
-        return _spelled(cell, REAL_PATTERN, lambda text: f"TRY_CAST({text} AS DOUBLE)")
+        return _spelled(cell, REAL_PATTERN, dialect.read_number, dialect)
     if engine_type.startswith("DECIMAL("):
-        return f"TRY_CAST({cell}::VARCHAR AS DOUBLE)"  # the double nearest the decimal, as in a file of text
-    return f"{cell}::DOUBLE" if engine_type in _WHOLE | _FLOATING else None
+        return dialect.read_number(dialect.stored_text(cell))  # the double nearest the decimal, as in a file of text
+    return dialect.cast(cell, "DOUBLE") if engine_type in _WHOLE | _FLOATING else None
 
 
-def _no_number(cell: str, engine_type: str, names: CellNames, spellings: Spelled) -> str:
+def _no_number(cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect) -> str:
     """Codes such as -9 are missing however they are written."""
-    codes = [double(float(text)) for text in spellings.missing if _REAL.fullmatch(text)]
-    coded = f"list_contains([{', '.join(codes)}], {names.found})" if codes else "false"
+    codes = [float(text) for text in spellings.missing if _REAL.fullmatch(text)]
+    coded = dialect.is_code(names.found, codes) if codes else "false"
     if engine_type == TEXT:
-        return f"CASE WHEN {names.found} IS NOT NULL THEN {coded} ELSE {_is_missing(cell, spellings)} END"
-    nothing = f"{cell} IS NULL" + (f" OR isnan({cell})" if engine_type in _FLOATING else "")
+        return f"CASE WHEN {names.found} IS NOT NULL THEN {coded} ELSE {_is_missing(cell, spellings, dialect)} END"
+    nothing = f"{cell} IS NULL" + (f" OR {dialect.is_nan(cell)}" if engine_type in _FLOATING else "")
     return f"CASE WHEN {nothing} THEN true ELSE {coded} END"
 
 
-def _date_steps(column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled) -> CellSteps | None:
+def _date_steps(
+    column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect
+) -> CellSteps | None:
     """The day as it is written: a time of day and a zone behind it are left out."""
     if engine_type == TEXT:
-        day = _spelled(cell, _DATE_PATTERN, lambda text: f"TRY_CAST(left({text}, 10) AS DATE)")
-        missing = _is_missing(cell, spellings)
+        day = _spelled(cell, _DATE_PATTERN, lambda text: dialect.read_day(f"left({text}, 10)"), dialect)
+        missing = _is_missing(cell, spellings, dialect)
     elif engine_type in _DAY_TYPES:
-        day, missing = f"TRY_CAST({cell} AS DATE)", f"{cell} IS NULL"
+        day, missing = dialect.day_of(cell), f"{cell} IS NULL"
     else:
         return None
     x, fine = names.found, f"coalesce({names.found} {_DAYS}, false)"
     return CellSteps(
         found=day,
         gone=f"CASE WHEN {x} IS NOT NULL THEN false ELSE {missing} END",
-        value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing)} WHEN {fine} THEN {x} END",
+        value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing, dialect)} WHEN {fine} THEN {x} END",
         valid=f"CASE WHEN {names.gone} THEN {_allowed(column)} ELSE {fine} END",
         beyond="false",
     )
 
 
-def derived_steps(column: Column, expression: str, inputs_fine: str, names: CellNames) -> CellSteps:
+def derived_steps(
+    column: Column, expression: str, inputs_fine: str, names: CellNames, dialect: Dialect = DUCK
+) -> CellSteps:
     """Of a column that is computed: missing where its expression is NULL. Where an input is refused, that is told once."""
     gone, value, beyond = names.gone, names.found, "false"
     if column.lower is not None and column.upper is not None:
-        lower, upper = double(float(column.lower)), double(float(column.upper))
-        value = f"least(greatest({names.found}, {lower}), {upper})::{KEPT_TYPES[column.type]}"
+        lower, upper = dialect.number(float(column.lower)), dialect.number(float(column.upper))
+        value = dialect.cast(f"least(greatest({names.found}, {lower}), {upper})", KEPT_TYPES[column.type])
         beyond = f"coalesce({names.found} NOT BETWEEN {lower} AND {upper}, false)"
     refused = f"NOT ({beyond})" if column.outside == "refuse" else "true"
     return CellSteps(
         found=expression,
         gone=f"{names.found} IS NULL",
-        value=f"CASE WHEN {gone} THEN {_filled(column, column.missing)} ELSE {value} END",
+        value=f"CASE WHEN {gone} THEN {_filled(column, column.missing, dialect)} ELSE {value} END",
         valid=f"CASE WHEN {gone} THEN {_allowed(column)} OR NOT ({inputs_fine}) ELSE {refused} END",
         beyond=beyond,
     )
 
 
-def _text_of(column: Column, cell: str, engine_type: str) -> str | None:
+def _text_of(column: Column, cell: str, engine_type: str, dialect: Dialect) -> str | None:
     """The text that a file of text would have held."""
     if engine_type == TEXT or engine_type.startswith("ENUM("):
-        return f"{cell}::VARCHAR"
+        return dialect.stored_text(cell)
     if engine_type in _WHOLE or engine_type == "BOOLEAN":
-        return f"{cell}::VARCHAR"
+        return dialect.stored_text(cell)
     if column.type == "binary" and engine_type in _FLOATING:
-        return f"CASE WHEN isnan({cell}) THEN NULL WHEN {cell} = 1 THEN '1' WHEN {cell} = 0 THEN '0' ELSE {cell}::VARCHAR END"
+        other = dialect.spelling(cell, engine_type)
+        nothing = dialect.is_nan(cell)
+        return f"CASE WHEN {nothing} THEN NULL WHEN {cell} = 1 THEN '1' WHEN {cell} = 0 THEN '0' ELSE {other} END"
     return None
 
 
-def _bare(text: str) -> str:
-    return f"trim({text}, {literal(BLANKS)})"
-
-
-def _spelled(cell: str, pattern: str, reading: Callable[[str], str]) -> str:
+def _spelled(cell: str, pattern: str, reading: Callable[[str], str], dialect: Dialect) -> str:
     """The reading of a text that matches, with and then without blanks around it."""
-    texts = (cell, _bare(cell))
-    cases = " ".join(f"WHEN regexp_full_match({text}, {literal(pattern)}) THEN {reading(text)}" for text in texts)
+    texts = (cell, dialect.bare(cell, BLANKS))
+    cases = " ".join(f"WHEN {dialect.matches(text, pattern)} THEN {reading(text)}" for text in texts)
     return f"CASE {cases} END"
 
 
-def _is_missing(text: str, spellings: Spelled) -> str:
-    return f"({text} IS NULL OR {_entry(_folded(_bare(text), spellings.missing), spellings.missing)} IS NOT NULL)"
+def _is_missing(text: str, spellings: Spelled, dialect: Dialect) -> str:
+    bare = _folded(dialect.bare(text, BLANKS), spellings.missing, dialect)
+    return f"({text} IS NULL OR {dialect.is_among(bare, spellings.missing)})"
 
 
-def _entry(text: str, texts: Iterable[str]) -> str:
-    """An enumeration finds a text by hashing, however many there are; NULL if it is none of them. (IN would become a join, and a
-    thousand columns a thousand.)"""
-    return f"TRY_CAST({text} AS ENUM({', '.join(map(literal, texts))}))"
-
-
-def _folded(text: str, keys: Iterable[str]) -> str:
+def _folded(text: str, keys: Iterable[str], dialect: Dialect) -> str:
     capitals, small = cases(keys)
-    return f"translate({text}, {literal(capitals)}, {literal(small)})" if capitals else text
+    return f"translate({text}, {dialect.text(capitals)}, {dialect.text(small)})" if capitals else text
 
 
-def _truth(key: str, spellings: Spelled) -> str:
+def _truth(key: str, spellings: Spelled, dialect: Dialect) -> str:
     texts = sorted(spellings.values, key=lambda text: spellings.values[text] == FALSE)
     yes = sum(value == TRUE for value in spellings.values.values())
-    return f"enum_code({_entry(key, texts)}) < {yes}"
+    return f"{dialect.place(key, texts)} < {yes}"
 
 
-def _level(key: str, spellings: Spelled) -> str:
-    texts, levels = list(spellings.values), list(spellings.values.values())
-    if texts == levels:
-        return f"{_entry(key, texts)}::VARCHAR"
-    return f"([{', '.join(map(literal, levels))}])[enum_code({_entry(key, texts)})::INTEGER + 1]"
+def _level(key: str, spellings: Spelled, dialect: Dialect) -> str:
+    return dialect.renamed(key, spellings.values)
 
 
-def _filled(column: Column, policy: object) -> str:
+def _filled(column: Column, policy: object, dialect: Dialect) -> str:
     """SQL of what is declared to stand in, in the type the column is kept in."""
+    kept = KEPT_TYPES[column.type]
     if not isinstance(policy, Fill):
-        return f"NULL::{KEPT_TYPES[column.type]}"
+        return dialect.cast("NULL", kept)
     if column.type == "categorical":
-        return literal(str(policy.value))
+        return dialect.text(str(policy.value))
     if column.type == "date":
-        return f"CAST({literal(str(policy.value))} AS DATE)"
-    return (
-        _sql(bool(policy.value))
-        if column.type == "binary"
-        else f"{double(float(policy.value))}::{KEPT_TYPES[column.type]}"
-    )
+        return dialect.date(str(policy.value))
+    if column.type == "binary":
+        return _sql(bool(policy.value))
+    return dialect.cast(dialect.number(float(policy.value)), kept)
 
 
 def _allowed(column: Column) -> str:
@@ -230,15 +227,15 @@ def _sql(truth: bool) -> str:
     return "true" if truth else "false"
 
 
-def person_steps(cell: str, engine_type: str, names: CellNames) -> CellSteps | None:
+def person_steps(cell: str, engine_type: str, names: CellNames, dialect: Dialect = DUCK) -> CellSteps | None:
     """Of a privacy-unit column that is not a declared column: any text or whole number."""
     if engine_type not in _WHOLE and engine_type not in (TEXT, "UUID"):
         return None
     person = names.found
-    fits = f"length({person}) <= {PERSON_LENGTH_MAX} AND regexp_full_match({person}, {literal(PERSON_PATTERN)})"
+    fits = f"length({person}) <= {PERSON_LENGTH_MAX} AND {dialect.is_person(person)}"
     return CellSteps(
-        found=_bare(f"{cell}::VARCHAR"),
-        gone=_is_missing(person, spelled(Column("person", "categorical"))),
+        found=dialect.bare(dialect.stored_text(cell), BLANKS),
+        gone=_is_missing(person, spelled(Column("person", "categorical")), dialect),
         value=person,
         valid=f"coalesce(NOT {names.gone} AND {fits}, false)",
         beyond="false",

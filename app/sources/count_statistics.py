@@ -15,6 +15,8 @@ from app.core.schema import Column
 from app.core.statistics.counts import CountsRequest, ExactCounts, NodeCounts
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.grouping.keyed_rows import BINARY, Keys, aggregated, level_place
 
 
@@ -34,22 +36,26 @@ class LevelCounts:
                 raise InvalidModel("model", "nodes whose tables have the levels of their columns")
 
     def cells(
-        self, request: CountsRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+        self,
+        request: CountsRequest,
+        columns: Mapping[str, Column],
+        rules: Mapping[str, CellRule],
+        dialect: Dialect = DUCK,
     ) -> Sequence[str]:
         """The place of each column's level."""
-        return [level_place(columns[name], rules[name], levels) for name, levels in request.levels]
+        return [level_place(columns[name], rules[name], levels, dialect) for name, levels in request.levels]
 
     def width(self, request: CountsRequest) -> int:
         return len(request.levels)
 
-    def totals(self, request: CountsRequest, table: str, keys: Keys = ()) -> str:
+    def totals(self, request: CountsRequest, table: str, keys: Keys = (), dialect: Dialect = DUCK) -> str:
         places = {name: f"v{place}" for place, name in enumerate(request.columns)}
         numbers, start = [], 0
         for node in request.nodes:
-            numbers.append(f"{start} + {_number_in_node(node, places)}")
+            numbers.append(f"{start} + {_number_in_node(node, places, dialect)}")
             start += math.prod(node.shape)
-        listed = ", ".join([*numbers, f"{start}"])
-        cells = f"(SELECT {', '.join([*keys, f'unnest([{listed}]) AS cell'])} FROM {table})"  # noqa: S608
+        listed = f"{dialect.each_of([*numbers, f'{start}'])} AS cell"
+        cells = f"(SELECT {', '.join([*keys, listed])} FROM {table})"  # noqa: S608 - whole numbers
         return aggregated(["count(*)"], cells, (*keys, "cell"))
 
     def exact(self, request: CountsRequest, found: Sequence[tuple[Any, ...]]) -> ExactCounts:
@@ -60,9 +66,9 @@ class LevelCounts:
         return ExactCounts(counts[:size], int(counts[size]))
 
 
-def _number_in_node(node: NodeCounts, places: Mapping[str, str]) -> str:
+def _number_in_node(node: NodeCounts, places: Mapping[str, str], dialect: Dialect) -> str:
     """Σ place·stride, last parent before the node's own level."""
     terms = []
     for axis, name in enumerate((*node.parents, node.name)):
-        terms.append(f"{math.prod(node.shape[axis + 1 :])} * {places[name]}::INTEGER")
+        terms.append(f"{math.prod(node.shape[axis + 1 :])} * {dialect.cast(places[name], 'INTEGER')}")
     return " + ".join(terms)

@@ -22,6 +22,7 @@ from app.sources.files.formats import Format
 from app.sources.grouping.strata_counts import Strata, count_strata
 from app.sources.row_faults import faults_of
 from app.sources.scans import Scan, open_scan
+from app.sources.tables.row_checks import Run, count_cells, count_people, public_values, scattered
 from app.sources.typed_rows import PROBLEMS_MAX
 from app.sources.uploads import UploadStore
 
@@ -86,7 +87,7 @@ def validate(
     try:
         report = _report(path, file_format, columns, unit, n, uploads, limits, then, other_columns, separator, unquoted)
     except (EngineError, UnicodeError, OSError) as error:
-        refusal = _in_our_words(error, file_format, limits)
+        refusal = in_our_words(error, file_format, limits)
     else:
         return report
     # Raised out here, where the engine's error is no longer its context: that one may quote rows.
@@ -110,17 +111,31 @@ def _report(
     with open_engine(path, uploads, limits, writes=None if then is None else then.writes) as connection:
         form: dict[str, Any] = {"other_columns": other_columns, "separator": separator, "unquoted": unquoted}
         scan = open_scan(connection, path, file_format, columns, unit, **form)
-        rows = _check_rows(connection, scan, limits)
-        if lines is not None and rows != lines - 1:
-            raise UnsupportedFormat("body", "CSV with one record a line")
-        _check_public(connection, scan, columns, unit)
-        people, clipped = _count_people(connection, scan, unit, rows)
-        if n is not None and people != n:
-            raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
-        strata = count_strata(connection, scan, columns, unit)
-        if then is not None:
-            then.run(connection, scan)
-        missing, outside = _count_cells(connection, scan, columns)
+        return report_of_scan(connection, scan, columns, unit, n, limits, lines, then)
+
+
+def report_of_scan(
+    connection: Connection,
+    scan: Scan,
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    n: int | None,
+    limits: Limits,
+    lines: int | None = None,
+    then: Then | None = None,
+) -> UploadReport:
+    """`lines`: of text, with one header. Errors of the engine come through."""
+    rows = _check_rows(connection, scan, limits)
+    if lines is not None and rows != lines - 1:
+        raise UnsupportedFormat("body", "CSV with one record a line")
+    _check_public(connection, scan, columns, unit)
+    people, clipped = count_people(_run(connection), scan, unit, rows)
+    if n is not None and people != n:
+        raise InvalidInput("n", f"the number of people in the rows, {people}, not {n}")
+    strata = count_strata(_run(connection), scan, columns, unit)
+    if then is not None:
+        then.run(connection, scan)
+    missing, outside = count_cells(_run(connection), scan, columns)
     return UploadReport(rows, people, clipped, scan.others, missing, outside, strata)
 
 
@@ -152,13 +167,12 @@ def _check_rows(connection: Connection, scan: Scan, limits: Limits) -> int:
 
 def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Column], unit: PrivacyUnit) -> None:
     """A public column is one fact about a person: strata are made of people, and rows must not scatter one over several."""
-    public = [name for name, column in columns.items() if column.public]
-    if unit.column is None or not public:
+    values = public_values(scan, columns, unit)
+    if unit.column is None or not values:
         return
     person = scan.rules[unit.column].canonical
-    values = {name: scan.rules[name].canonical for name in public}
     problems = []
-    for name in _scattered(connection, scan, person, values):
+    for name in scattered(_run(connection), scan, person, values):
         (first,) = connection.execute(
             f"SELECT min(line) FROM (SELECT line, value, first_value(value) OVER (PARTITION BY person ORDER BY line) AS told "  # noqa: S608
             f"FROM (SELECT row_number() OVER () + {scan.first_line - 1} AS line, {person} AS person, "
@@ -170,43 +184,11 @@ def _check_public(connection: Connection, scan: Scan, columns: Mapping[str, Colu
         raise InvalidRows(sorted(problems, key=lambda problem: problem.line)[:PROBLEMS_MAX])
 
 
-def _scattered(connection: Connection, scan: Scan, person: str, values: Mapping[str, str]) -> list[str]:
-    """Columns with two values for one person. Grouping spills to disk, which a window over all rows does not do well enough."""
-    ends = ", ".join(
-        f"min({value}) AS a{place}, max({value}) AS b{place}" for place, value in enumerate(values.values())
-    )
-    differ = ", ".join(f"bool_or(a{place} <> b{place})" for place in range(len(values)))
-    found = connection.execute(
-        f"SELECT {differ} FROM (SELECT {person} AS person, {ends} FROM {scan.table} GROUP BY person)"  # noqa: S608
-    ).fetchone()
-    return [name for name, differs in zip(values, found or (), strict=True) if differs]
+def _run(connection: Connection) -> Run:
+    return lambda sql: connection.execute(sql).fetchall()
 
 
-def _count_cells(
-    connection: Connection, scan: Scan, columns: Mapping[str, Column]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """How many cells of each column a policy gave a value, missing and outside; columns without such cells are left out."""
-    flags = [flag for name in columns for flag in (scan.rules[name].gone, scan.rules[name].beyond)]
-    counts = ", ".join(f"count(*) FILTER (WHERE {flag})" for flag in flags)
-    counted = connection.execute(f"SELECT {counts} FROM {scan.table}").fetchone() or ()  # noqa: S608
-    missing, outside = (dict(zip(columns, counted[first::2], strict=True)) for first in (0, 1))
-    return {name: n for name, n in missing.items() if n}, {name: n for name, n in outside.items() if n}
-
-
-def _count_people(connection: Connection, scan: Scan, unit: PrivacyUnit, rows: int) -> tuple[int, int]:
-    """How many people, and how many of them own more rows than the unit allows."""
-    if unit.column is None:
-        return rows, 0
-    person = scan.rules[unit.column].canonical
-    counted = connection.execute(
-        f"SELECT count(*), count(*) FILTER (WHERE owned > {unit.max_rows}) FROM "  # noqa: S608
-        f"(SELECT {person} AS person, count(*) AS owned FROM {scan.table} GROUP BY person)"
-    ).fetchone()
-    people, clipped = counted or (0, 0)
-    return int(people), int(clipped)
-
-
-def _in_our_words(error: Exception, file_format: Format, limits: Limits) -> PosternError:
+def in_our_words(error: Exception, file_format: Format, limits: Limits) -> PosternError:
     if isinstance(error, OutOfTime):
         return PayloadTooLarge("body", f"rows that can be checked in {limits.seconds:g} seconds")
     if isinstance(error, OutOfRoom):

@@ -35,9 +35,9 @@ class Limits:
 
 @contextmanager
 def open_engine(
-    path: Path, uploads: UploadStore, limits: Limits, *, writes: Path | None = None
+    path: Path | Sequence[Path], uploads: UploadStore, limits: Limits, *, writes: Path | None = None
 ) -> Iterator[Connection]:
-    """A connection that may read `path` and nothing else, and may write `writes`, a file of a private directory.
+    """A connection that may read `path`, or several, and nothing else, and may write `writes`, a file of a private directory.
 
     No extension is installed or loaded (nothing is fetched), no other file, no network, no
     replacement of table names by Python variables, no progress bar, no trust in what a file
@@ -49,11 +49,14 @@ def open_engine(
     when memory and spill are full). Their text may quote rows and must not be shown, logged or
     chained.
     """
-    if GLOB_CHARACTERS & set(f"{path}{writes}"):
+    allowed = [path] if isinstance(path, Path) else [*path]
+    if writes is not None:
+        allowed.append(writes)
+    if any(GLOB_CHARACTERS & set(str(each)) for each in allowed):
         # DuckDB would take the path for a pattern.
         raise Unavailable("the data directory's path holds one of * ? [", retry_after_s=3600)
     with uploads.spill() as spill:
-        connection = _connect([path] if writes is None else [path, writes], spill, limits)
+        connection = _connect(allowed, spill, limits)
         done = threading.Event()
         alarm = threading.Thread(target=_interrupt_after, args=(connection, limits, done), daemon=True)
         alarm.start()

@@ -11,6 +11,8 @@ import numpy as np
 from app.core.schema import Column
 from app.core.statistics.histograms import ExactHistogram, HistogramRequest
 from app.sources.cell_rules import CellRule
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.grouping.keyed_rows import Keys, aggregated
 from app.sources.sum_statistics import LatticeSum
 
@@ -22,14 +24,18 @@ class BinCounts:
         LatticeSum().check(request.of, columns)
 
     def cells(
-        self, request: HistogramRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+        self,
+        request: HistogramRequest,
+        columns: Mapping[str, Column],
+        rules: Mapping[str, CellRule],
+        dialect: Dialect = DUCK,
     ) -> Sequence[str]:
-        return LatticeSum().cells(request.of, columns, rules)
+        return LatticeSum().cells(request.of, columns, rules, dialect)
 
     def width(self, request: HistogramRequest) -> int:
         return 1
 
-    def totals(self, request: HistogramRequest, table: str, keys: Keys = ()) -> str:
+    def totals(self, request: HistogramRequest, table: str, keys: Keys = (), dialect: Dialect = DUCK) -> str:
         ends = (*request.firsts[1:], request.of.steps + 1)
         counts = [
             f"count(*) FILTER (WHERE v0 >= {first} AND v0 < {end})"

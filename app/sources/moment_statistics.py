@@ -6,6 +6,7 @@ time, so nothing is fused: the whole numbers are those of the reference to the l
 as 128-bit integers.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,8 @@ from app.core.statistics.coordinates import Coordinate
 from app.core.statistics.moments import LATTICE, ExactMoments, MomentsRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
-from app.sources.engine import double, literal
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.grouping.keyed_rows import Keys, aggregated
 
 _INT64 = 2**63 - 1
@@ -33,16 +35,20 @@ class ProductMoments:
                 raise InvalidModel("model.features", "numbers of binary, integer or real columns, or levels of others")
 
     def cells(
-        self, request: MomentsRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+        self,
+        request: MomentsRequest,
+        columns: Mapping[str, Column],
+        rules: Mapping[str, CellRule],
+        dialect: Dialect = DUCK,
     ) -> Sequence[str]:
         """Scaled coordinates, the target last."""
-        return [_scaled(coordinate, rules[coordinate.column]) for coordinate in _coordinates(request)]
+        return [_scaled(coordinate, rules[coordinate.column], dialect) for coordinate in _coordinates(request)]
 
     def width(self, request: MomentsRequest) -> int:
         return len([*_coordinates(request)])
 
-    def totals(self, request: MomentsRequest, table: str, keys: Keys = ()) -> str:
-        whole = _whole_numbers(request, table, keys)
+    def totals(self, request: MomentsRequest, table: str, keys: Keys = (), dialect: Dialect = DUCK) -> str:
+        whole = _whole_numbers(request, table, keys, dialect)
         names = [f"z{i}" for i in range(request.dimension)]
         columns = [*names, "y"]
         products = [f"sum({a} * {b})" for i, a in enumerate(columns) for b in columns[i:]]
@@ -66,26 +72,30 @@ def _coordinates(request: MomentsRequest) -> Iterator[Coordinate]:
         yield request.target
 
 
-def _scaled(coordinate: Coordinate, rule: CellRule) -> str:
+def _scaled(coordinate: Coordinate, rule: CellRule, dialect: Dialect = DUCK) -> str:
     """SQL of `Coordinate.scaled`."""
     if coordinate.level is not None:
-        return f"CASE WHEN {rule.canonical} = {literal(coordinate.level)} THEN 1 ELSE 0 END::DOUBLE"
-    x = f"coalesce(nullif({rule.number}, 'nan'::DOUBLE), {double(coordinate.missing)})"
-    scaled = f"({x} - {double(coordinate.centre)}) / {double(coordinate.half_width)}"
-    return f"least(greatest({scaled}, {double(-1.0)}), {double(1.0)})"
+        held = f"CASE WHEN {rule.canonical} = {dialect.text(coordinate.level)} THEN 1 ELSE 0 END"
+        return dialect.cast(held, "DOUBLE")
+    number = dialect.number
+    x = f"coalesce(nullif({rule.number}, {number(math.nan)}), {number(coordinate.missing)})"
+    scaled = dialect.over_number(f"({x} - {number(coordinate.centre)})", coordinate.half_width)
+    return f"least(greatest({scaled}, {number(-1.0)}), {number(1.0)})"
 
 
-def _whole_numbers(request: MomentsRequest, table: str, keys: Keys = ()) -> str:
+def _whole_numbers(request: MomentsRequest, table: str, keys: Keys = (), dialect: Dialect = DUCK) -> str:
     """SQL of a table with the columns z0, z1, … and y, beside the keys."""
     features = [f"v{i}" for i in range(len(request.coordinates))]
-    scaled = [double(1.0), *features] if request.intercept else features
-    squares = " + ".join(f"{value} * {value}" for value in scaled)  # added from left to right
-    divisor = f"greatest(sqrt({squares}), {double(request.norm_bound)})"
-    z = [f"{_nearest(f'{value} / divisor', request.steps)} AS z{i}" for i, value in enumerate(scaled)]
-    y = "0::BIGINT" if request.target is None else _nearest(f"v{len(features)}", LATTICE)
+    scaled = [dialect.number(1.0), *features] if request.intercept else features
+    squares = " + ".join(dialect.square(value) for value in scaled)  # added from left to right
+    divisor = f"greatest(sqrt({squares}), {dialect.number(request.norm_bound)})"
+    z = [
+        f"{_nearest(dialect.share(value, 'divisor'), request.steps, dialect)} AS z{i}" for i, value in enumerate(scaled)
+    ]
+    y = dialect.cast("0", "BIGINT") if request.target is None else _nearest(f"v{len(features)}", LATTICE, dialect)
     shown = ", ".join([*keys, *z, f"{y} AS y"])
-    return f"(SELECT {shown} FROM (SELECT *, {divisor} AS divisor FROM {table}))"  # noqa: S608
+    return f"(SELECT {shown} FROM {dialect.step([f'{divisor} AS divisor'], table)})"  # noqa: S608 - whole numbers
 
 
-def _nearest(value: str, steps: int) -> str:
-    return f"floor({value} * {double(float(steps))} + {double(0.5)})::BIGINT"
+def _nearest(value: str, steps: int, dialect: Dialect) -> str:
+    return dialect.cast(f"floor({value} * {dialect.number(float(steps))} + {dialect.number(0.5)})", "BIGINT")

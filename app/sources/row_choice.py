@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from app.core.schema import PrivacyUnit
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.engine import Connection
 from app.sources.scans import Scan
 
@@ -22,10 +24,10 @@ def counted_rows(connection: Connection, scan: Scan, unit: PrivacyUnit, hash_key
     values = ", ".join(f"{cell} AS v{place}" for place, cell in enumerate(cells))
     if unit.column is None:
         return f"(SELECT {values} FROM {scan.table})"  # noqa: S608 - declared names only
-    person = _hash(f"coalesce('p' || {scan.rules[unit.column].canonical}, '')")
+    person = _person(scan, unit.column, DUCK)
     connection.execute(
         f"CREATE TEMP TABLE owned AS SELECT {person} AS person, {values} "  # noqa: S608
-        f"FROM {scan.table} ORDER BY person, {_hash(*_content(scan))}",
+        f"FROM {scan.table} ORDER BY person, {DUCK.digest(*_content(scan))}",
         {"key": hash_key.hex()},
     )
     first = "(SELECT person AS owner, min(rowid) AS place FROM owned GROUP BY person)"
@@ -35,16 +37,28 @@ def counted_rows(connection: Connection, scan: Scan, unit: PrivacyUnit, hash_key
     )
 
 
+def chosen_rows(scan: Scan, unit: PrivacyUnit, cells: Sequence[str], dialect: Dialect) -> str:
+    """The same table where nothing may be written: by a window over the rows, which such an engine sorts on its own disk. With
+    a unit the statement needs the key."""
+    values = ", ".join(f"{cell} AS v{place}" for place, cell in enumerate(cells))
+    if unit.column is None:
+        return f"(SELECT {values} FROM {scan.table})"  # noqa: S608 - declared names only
+    hashed = dialect.step(
+        [f"{_person(scan, unit.column, dialect)} AS person", f"{dialect.digest(*_content(scan))} AS digest"], scan.table
+    )
+    ordered = f"(SELECT *, row_number() OVER (PARTITION BY person ORDER BY digest) AS turn FROM {hashed})"  # noqa: S608
+    return f"(SELECT {values} FROM {ordered} WHERE turn <= {unit.max_rows})"  # noqa: S608 - declared names only
+
+
+def _person(scan: Scan, column: str, dialect: Dialect) -> str:
+    return dialect.digest(f"coalesce('p' || {scan.rules[column].canonical}, '')")
+
+
 def _content(scan: Scan) -> list[str]:
-    """SQL of each cell preceded by its length, columns in order of name; what is derived from them adds nothing."""
-    cells = (rule.canonical for _, rule in sorted(scan.rules.items()) if not rule.derived)
-    return [f"coalesce(length({cell}) || ':' || {cell}, '-')" for cell in cells]
+    """SQL of each cell preceded by its length, columns in order of name; what is derived from them adds nothing.
 
-
-def _hash(*parts: str) -> str:
-    """SQL of the first 128 bits of SHA-256(key ‖ parts), as a number that sorts like the digest.
-
-    A key in front is enough here: hashes never leave the engine, so nobody can extend one. Should two ever
+    A key in front of what is hashed is enough here: hashes never leave the engine, so nobody can extend one. Should two ever
     be equal (2⁻⁶⁹ for 10⁹ rows), two people would share a person's rows, or another row of a person would count.
     """
-    return f"('0x' || left(sha256(concat($key, {', '.join(parts)})), 32))::UHUGEINT"
+    cells = (rule.canonical for _, rule in sorted(scan.rules.items()) if not rule.derived)
+    return [f"coalesce(length({cell}) || ':' || {cell}, '-')" for cell in cells]

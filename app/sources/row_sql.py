@@ -5,53 +5,20 @@ Every number is a double and every operation one that IEEE 754 or the calendar d
 NULL by one condition in front, because engines do not agree on what least, greatest and comparisons make of a NULL or a NaN.
 Levels and dates are literals, and columns stand under names that this service chose: no text of a schema is ever SQL.
 
-What engines write differently is a `Dialect`.
+What engines write differently is a `Dialect`, also how a product or quotient gets to an infinity or to zero.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from app.core.language.climber import NEGATE
 from app.core.schema import Column, RowExpression, RowFilter
 from app.core.schema.rows.expression import DAYS, LIMIT, TRUTH_AS_NUMBER
 from app.sources.cell_rules import CellRule
-from app.sources.engine import double, literal
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 
 _INFIX = {"==": "=", "!=": "<>", "and": "AND", "or": "OR"}
 _LIMITED = frozenset("+-*/")
-
-
-class Dialect(Protocol):
-    """What SQL engines spell in their own ways."""
-
-    def text(self, text: str) -> str: ...
-    def number(self, number: float) -> str: ...
-    def date(self, iso: str) -> str: ...
-    def date_part(self, part: str, day: str) -> str:
-        """`year`, `month`, `day`, or `weekday` from 1 for Monday, as a double."""
-        ...
-
-    def days(self, later: str, earlier: str) -> str: ...
-
-
-class DuckDialect:
-    def text(self, text: str) -> str:
-        return literal(text)
-
-    def number(self, number: float) -> str:
-        return double(number)
-
-    def date(self, iso: str) -> str:
-        return f"CAST({literal(iso)} AS DATE)"
-
-    def date_part(self, part: str, day: str) -> str:
-        return f"{'isodow' if part == 'weekday' else part}({day})::DOUBLE"
-
-    def days(self, later: str, earlier: str) -> str:
-        return f"date_diff('day', {earlier}, {later})::DOUBLE"
-
-
-DUCK = DuckDialect()
 
 
 def filter_sql(rows: RowFilter | RowExpression, rules: Mapping[str, CellRule], dialect: Dialect = DUCK) -> str:
@@ -134,7 +101,8 @@ def _operation(operation: str, arguments: Sequence[str], dialect: Dialect) -> st
 def _joined(operation: str, left: str, right: str, dialect: Dialect) -> str:
     if operation == "/":
         right = f"CASE WHEN {right} = 0 THEN {dialect.number(1.0)} ELSE {right} END"
-    joined = f"({left} {_INFIX.get(operation, operation)} {right})"
+    written = {"*": dialect.times, "/": dialect.over}.get(operation)
+    joined = written(left, right) if written else f"({left} {_INFIX.get(operation, operation)} {right})"
     if operation not in _LIMITED:
         return joined
     return f"least(greatest({joined}, {dialect.number(-LIMIT)}), {dialect.number(LIMIT)})"

@@ -8,6 +8,7 @@ To add a statistic: a file with a class like `LatticeSum`, and a line in `STATIS
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -25,6 +26,8 @@ from app.core.statistics import (
 from app.errors import DataMissing, InvalidRows, PosternError, Unavailable
 from app.sources.cell_rules import CellRule
 from app.sources.count_statistics import LevelCounts
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.engine import Connection, EngineError, Limits, open_engine
 from app.sources.files.formats import Format
 from app.sources.grouping.group_statistics import OncePerGroup
@@ -53,13 +56,15 @@ class RowStatistic(Protocol):
     def check(self, request: Any, columns: Mapping[str, Column]) -> None:
         """InvalidModel for columns it cannot be of; nothing has been read then."""
 
-    def cells(self, request: Any, columns: Mapping[str, Column], rules: Mapping[str, CellRule]) -> Sequence[str]:
+    def cells(
+        self, request: Any, columns: Mapping[str, Column], rules: Mapping[str, CellRule], dialect: Dialect
+    ) -> Sequence[str]:
         """SQL over the scan of what each row brings; total, and never NULL."""
 
     def width(self, request: Any) -> int:
         """How many cells there are of it."""
 
-    def totals(self, request: Any, table: str, keys: Keys = ()) -> str:
+    def totals(self, request: Any, table: str, keys: Keys, dialect: Dialect) -> str:
         """The statement over a table with those cells as v0, v1, …; by keys, where there are any, which come first."""
 
     def exact(self, request: Any, found: Sequence[tuple[Any, ...]]) -> Any:
@@ -99,12 +104,7 @@ def compute(
     if the file or its columns are gone, Unavailable if it cannot be read now. The last two may
     depend on the data: what was charged stays charged.
     """
-    if isinstance(request, SeveralRequest):
-        SEVERAL.check(request, columns)
-    else:
-        STATISTICS[type(request)].check(request, columns)
-    if len(hash_key) < HASH_KEY_BYTES_MIN:
-        raise ValueError(f"hash_key needs at least {HASH_KEY_BYTES_MIN} bytes")
+    check_request(request, columns, hash_key)
     if not path.is_file():
         raise DataMissing("the rows are not there any more")
     failure: PosternError
@@ -114,8 +114,8 @@ def compute(
                 scan, unit = kept_scan(path, columns), PrivacyUnit()
             else:
                 scan = open_scan(connection, path, file_format, columns, unit, forgiving=True)
-                _refuse_more(connection, scan, rows_max)
-            return _exact(connection, scan, unit, hash_key, columns, request)
+                refuse_more(connection, scan, rows_max)
+            return statistic_of_scan(connection, scan, unit, columns, request, hash_key)
     except TooManyRows:
         failure = DataMissing("the file has more rows than its declared rows_max")
     except InvalidRows:
@@ -126,45 +126,82 @@ def compute(
     raise failure
 
 
-def _exact(
-    connection: Connection,
-    scan: Scan,
-    unit: PrivacyUnit,
-    hash_key: bytes,
-    columns: Mapping[str, Column],
-    request: RowRequest[Exact],
-) -> Exact:
+class CountedRows(Protocol):
+    """The rows of one engine that count, as often as a statement asks for them, always the same."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+    @property
+    def scan(self) -> Scan: ...
+
+    def tables(self, cells: Sequence[str], statements: int) -> str:
+        """SQL of a table with a column v0, v1, … for each of `cells`, which so many statements are of."""
+
+    def run(self, sql: str) -> Sequence[tuple[Any, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _DuckRows:
+    connection: Connection
+    scan: Scan
+    unit: PrivacyUnit
+    hash_key: bytes = field(repr=False)
+    dialect: Dialect = DUCK
+
+    def tables(self, cells: Sequence[str], statements: int) -> str:
+        """Where rows are a text to be parsed and more than one statement needs them, their cells are kept for the others: rows
+        are read once, and all parts are of the same ones."""
+        table = counted_rows(self.connection, self.scan, self.unit, self.hash_key, cells)
+        if statements > 1 and self.unit.column is None and not self.scan.kept:
+            self.connection.execute(f"CREATE TEMP TABLE counted AS SELECT * FROM {table}")  # noqa: S608 - declared names only
+            return "counted"
+        return table
+
+    def run(self, sql: str) -> Sequence[tuple[Any, ...]]:
+        return self.connection.execute(sql).fetchall()
+
+
+def check_request(request: RowRequest[Any], columns: Mapping[str, Column], hash_key: bytes) -> None:
+    """InvalidModel for columns the statistic cannot be of; nothing has been read then."""
+    if isinstance(request, SeveralRequest):
+        SEVERAL.check(request, columns)
+    else:
+        STATISTICS[type(request)].check(request, columns)
+    if len(hash_key) < HASH_KEY_BYTES_MIN:
+        raise ValueError(f"hash_key needs at least {HASH_KEY_BYTES_MIN} bytes")
+
+
+def exact_of(rows: CountedRows, columns: Mapping[str, Column], request: RowRequest[Exact]) -> Exact:
     if isinstance(request, SeveralRequest):
         # what a request of several is answered with is known by its class, which a type variable cannot say
-        return cast(Exact, _side_by_side(connection, scan, unit, hash_key, columns, request))
+        return cast(Exact, _side_by_side(rows, columns, request))
     statistic = STATISTICS[type(request)]
-    table = counted_rows(connection, scan, unit, hash_key, statistic.cells(request, columns, scan.rules))
-    found = connection.execute(statistic.totals(request, table)).fetchall()
-    exact: Exact = statistic.exact(request, found)
+    table = rows.tables(statistic.cells(request, columns, rows.scan.rules, rows.dialect), 1)
+    exact: Exact = statistic.exact(request, rows.run(statistic.totals(request, table, (), rows.dialect)))
     return exact
 
 
-def _side_by_side(
+def _side_by_side(rows: CountedRows, columns: Mapping[str, Column], request: SeveralRequest) -> ExactSeveral:
+    statements = SEVERAL.statements(request, columns, rows.scan.rules, rows.dialect)
+    cells, places = shifted(statements)
+    table = rows.tables(cells, len(statements))
+    tables = [renamed(table, own) for own in places]
+    return SEVERAL.run(request, statements, tables, rows.run, rows.dialect)
+
+
+def statistic_of_scan(
     connection: Connection,
     scan: Scan,
     unit: PrivacyUnit,
-    hash_key: bytes,
     columns: Mapping[str, Column],
-    request: SeveralRequest,
-) -> ExactSeveral:
-    """From one table of the rows that count. Where that is a text to be parsed and more than one statement needs it, its cells
-    are kept for the others: rows are read once, and all parts are of the same ones."""
-    statements = SEVERAL.statements(request, columns, scan.rules)
-    cells, places = shifted(statements)
-    table = counted_rows(connection, scan, unit, hash_key, cells)
-    if len(statements) > 1 and unit.column is None and not scan.kept:
-        connection.execute(f"CREATE TEMP TABLE counted AS SELECT * FROM {table}")  # noqa: S608 - declared names only
-        table = "counted"
-    tables = [renamed(table, own) for own in places]
-    return SEVERAL.run(request, statements, tables, lambda sql: connection.execute(sql).fetchall())
+    request: RowRequest[Exact],
+    hash_key: bytes,
+) -> Exact:
+    """By the engine inside. Its errors come through."""
+    return exact_of(_DuckRows(connection, scan, unit, hash_key), columns, request)
 
 
-def _refuse_more(connection: Connection, scan: Scan, rows_max: int | None) -> None:
+def refuse_more(connection: Connection, scan: Scan, rows_max: int | None) -> None:
     """A person's rows must not stretch the reading beyond what `rows_max` says it takes: counting stops at the limit."""
     if rows_max is None:
         return

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.core.schema.spellings import bare
@@ -60,32 +61,50 @@ def open_scan(
     The `separator` of CSV, if not given, is the one that cuts the header, and no other line, into most declared names. Where
     quotes were taken off (`unquoted`), it is the one of the file that was sent.
     """
-    if file_format == "csv":
-        separator = separator or separator_of(header_of(path), stored_names(columns, unit))
-        return _scan_csv(
-            connection, path, columns, unit, other_columns, separator, forgiving=forgiving, unquoted=unquoted
-        )
-    return _scan_parquet(connection, path, columns, unit, other_columns)
+    form: dict[str, Any] = {
+        "other_columns": other_columns,
+        "forgiving": forgiving,
+        "separator": separator,
+        "unquoted": unquoted,
+    }
+    cells = stored_cells(connection, path, file_format, columns, unit, **form)
+    first_line = 2 if file_format == "csv" else 1
+    return Scan(*typed_rows(cells.table, cells.places, columns, unit), first_line, cells.others, columns, cells.shape)
 
 
-def _scan_csv(
+@dataclass(frozen=True, slots=True)
+class StoredCells:
+    """SQL of a table with a column `whole`, and where in it each column stands."""
+
+    table: str
+    places: Mapping[str, FileCell]
+    others: tuple[str, ...]
+    shape: str = "a whole record"
+
+
+def stored_cells(
     connection: Connection,
     path: Path,
+    file_format: Format,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
-    other_columns: OtherColumns,
-    separator: str,
     *,
-    forgiving: bool,
-    unquoted: bool,
-) -> Scan:
+    forgiving: bool = False,
+    other_columns: OtherColumns = "ignore",
+    separator: str | None = None,
+    unquoted: bool = False,
+) -> StoredCells:
+    """Of one file. `columns` and `unit` are of what it has to hold."""
+    if file_format != "csv":
+        return _parquet_cells(connection, path, columns, unit, other_columns)
+    separator = separator or separator_of(header_of(path), stored_names(columns, unit))
     cut = cells_of(separator, unquoted=unquoted)
     header = f"SELECT {cut} FROM {lines_of(path, header=True)}"  # noqa: S608 - path quoted
     row = connection.execute(header).fetchone()
     if row is None or row[0] is None:
         raise InvalidRows([RowProblem(1, ROW, "a header line naming the declared columns")])
     found: list[str] = [bare(name) for name in row[0]]
-    others = _other_names(found, columns, unit, other_columns)
+    others = other_names(found, columns, unit, other_columns)
     places = {name: FileCell(f"c{position}") for position, name in enumerate(found)}
     cells = ", ".join(f"cells[{position + 1}] AS c{position}" for position in range(len(found)))
     lines = lines_of(path, header=False, forgiving=forgiving)
@@ -94,28 +113,33 @@ def _scan_csv(
         f"FROM (SELECT {cut} AS cells FROM {lines}))"
     )
     shape = f"{len(found)} cells separated by {_SEPARATORS[separator]}, quotes around whole cells only"
-    return Scan(*typed_rows(table, places, columns, unit), 2, others, columns, shape)
+    return StoredCells(table, places, others, shape)
 
 
-def _scan_parquet(
+def _parquet_cells(
     connection: Connection,
     path: Path,
     columns: Mapping[str, Column],
     unit: PrivacyUnit,
     other_columns: OtherColumns,
-) -> Scan:
+) -> StoredCells:
     where = literal(str(path))
-    source = f"read_parquet({where}, hive_partitioning = false, union_by_name = false)"
+    source = parquet_rows([path])
     schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({where})")  # noqa: S608
     found = top_level(schema.fetchall())
-    others = _other_names(found, columns, unit, other_columns)
+    others = other_names(found, columns, unit, other_columns)
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608
     stored = {str(name): str(engine_type) for name, engine_type, *_ in described}
     wanted = [name for name in found if name not in others]
     places = {name: FileCell(f"c{position}", stored.get(name, "")) for position, name in enumerate(wanted)}
     cells = ", ".join(f"{identifier(name)} AS {place.cell}" for name, place in places.items())
-    table = f"(SELECT true AS whole, {cells} FROM {source})"  # noqa: S608
-    return Scan(*typed_rows(table, places, columns, unit), 1, others, columns)
+    return StoredCells(f"(SELECT true AS whole, {cells} FROM {source})", places, others)  # noqa: S608
+
+
+def parquet_rows(paths: Sequence[Path]) -> str:
+    """Files of one schema, as one table."""
+    listed = ", ".join(literal(str(path)) for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false, union_by_name = false)"
 
 
 def top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
@@ -131,7 +155,7 @@ def top_level(schema: Sequence[tuple[object, int | None]]) -> list[str]:
     return names
 
 
-def _other_names(
+def other_names(
     found: Sequence[str], columns: Mapping[str, Column], unit: PrivacyUnit, policy: OtherColumns
 ) -> tuple[str, ...]:
     """Every declared name once, in any order; further ones are left alone, unless the dataset refuses them.

@@ -9,6 +9,8 @@ from typing import Any
 from app.core.schema import Column
 from app.core.statistics import ExactSeveral, GroupedRequest, RowRequest, SeveralRequest, StatisticRequest
 from app.sources.cell_rules import CellRule
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.grouping.keyed_rows import aggregated
 
 Found = Sequence[tuple[Any, ...]]
@@ -23,10 +25,10 @@ class Statement:
     parts: list[int] = field(default_factory=list)
     sums: bool = False
 
-    def sql(self, request: RowRequest[Any], statistic: Any, table: str) -> str:
+    def sql(self, request: RowRequest[Any], statistic: Any, table: str, dialect: Dialect = DUCK) -> str:
         """`request` and `statistic` are those of the one part, where it is not of sums."""
         if not self.sums:
-            return str(statistic.totals(request, table))
+            return str(statistic.totals(request, table, (), dialect))
         keys = [f"v{place}" for place in range(self.keys)]
         totals = [f"coalesce(sum(v{place}), 0)" for place in range(self.keys, len(self.cells))]
         return aggregated(["count(*)", *totals], table, keys)
@@ -50,11 +52,15 @@ class SideBySide:
             self._find(part).check(part, columns)
 
     def statements(
-        self, request: SeveralRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+        self,
+        request: SeveralRequest,
+        columns: Mapping[str, Column],
+        rules: Mapping[str, CellRule],
+        dialect: Dialect = DUCK,
     ) -> list[Statement]:
         found: dict[Any, Statement] = {}
         for place, part in enumerate(request.parts):
-            cells = [*self._find(part).cells(part, columns, rules)]
+            cells = [*self._find(part).cells(part, columns, rules, dialect)]
             if not _is_sum(part):
                 found[place] = Statement(cells, parts=[place])
                 continue
@@ -79,11 +85,12 @@ class SideBySide:
         statements: Sequence[Statement],
         tables: Sequence[str],
         execute: Callable[[str], Found],
+        dialect: Dialect = DUCK,
     ) -> ExactSeveral:
         found = []
         for statement, table in zip(statements, tables, strict=True):
             part = request.parts[statement.parts[0]]
-            found.append(execute(statement.sql(part, self._find(part), table)))
+            found.append(execute(statement.sql(part, self._find(part), table, dialect)))
         return self.exact(request, statements, found)
 
 

@@ -1,7 +1,7 @@
 """Where a dataset's rows come from, as declared: parsed and resolved, nothing read."""
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
@@ -12,10 +12,13 @@ from typing_extensions import TypeAliasType
 from app.core.specs import Expects, Maybe, OneOf, Spec, read_spec
 from app.errors import InvalidSchema
 from app.sources.engine import GLOB_CHARACTERS
+from app.sources.files.found_files import FILES_EXPECTED, resolve_files, safe_pattern
 
-SourceKind = Literal["upload", "file", "statistics"]
+SourceKind = Literal["upload", "file", "files", "postgresql", "statistics"]
 PATH_LENGTH_MAX = 1_024
 ROWS_MAX = 1_000_000_000
+_IDENTIFIER_BYTES_MAX = 63
+_TABLE_EXPECTED = "the name of a table or view, or schema.table, each part of at most 63 bytes"
 _EXPECTED = "the relative path of a regular file below an allowed root"
 
 
@@ -61,10 +64,56 @@ class StatisticsSource(Spec):
     kind: Literal["statistics"] = Field(description="The name of the source.")
 
 
+def _table_name(table: str) -> str:
+    parts = table.split(".")
+    if (
+        not table.isprintable()
+        or len(parts) > 2
+        or not all(0 < len(part.encode()) <= _IDENTIFIER_BYTES_MAX for part in parts)
+    ):
+        raise ValueError
+    return table
+
+
+class FilesSource(Spec):
+    """CSV, Parquet and Arrow files on the server that together are one table, read where they lie."""
+
+    kind: Literal["files"] = Field(description="The name of the source.")
+    path: Annotated[
+        str, Field(min_length=1, max_length=PATH_LENGTH_MAX), AfterValidator(safe_pattern), Expects(FILES_EXPECTED)
+    ] = Field(
+        description=(
+            "Relative to one of the allowed roots: a directory, or a pattern with `*` and `?` within a name and `**` for any "
+            "directories. Parts of the path like `year=2024` are cells of a column."
+        )
+    )
+    rows_max: Maybe[RowsMax] = Field(default=None, description="A public limit of rows, as of a `file`.")
+
+
+class PostgresSource(Spec):
+    """A table or view of a PostgreSQL database, added up where it is."""
+
+    kind: Literal["postgresql"] = Field(description="The name of the source.")
+    connection: Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,62}$")] = Field(
+        description="A connection by the name that the operator of the service gave it."
+    )
+    table: Annotated[
+        str, Field(min_length=1, max_length=127), AfterValidator(_table_name), Expects(_TABLE_EXPECTED)
+    ] = Field(description="Of the schema `public`, or with another in front, as in `clinic.visits`.")
+    rows_max: RowsMax = Field(
+        description=(
+            "A public limit of rows, from which the moment of publication follows. A table with more is refused, and one that "
+            "grew beyond it withdraws its releases, whose charges stand."
+        )
+    )
+
+
 SOURCE_SPECS: dict[SourceKind, type[Spec]] = {
     "upload": UploadSource,
     "file": FileSource,
     "statistics": StatisticsSource,
+    "files": FilesSource,
+    "postgresql": PostgresSource,
 }
 Source = TypeAliasType("Source", Annotated[Spec, OneOf("kind", {**SOURCE_SPECS})])
 _SOURCE: TypeAdapter[Spec] = TypeAdapter(Source)
@@ -72,12 +121,15 @@ _SOURCE: TypeAdapter[Spec] = TypeAdapter(Source)
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """`retain` concerns uploads, `path` (relative, as declared) and `rows_max` (public) files."""
+    """`retain` concerns uploads, `path` (relative, as declared) files, `connection` and `table` databases, `rows_max` (public)
+    both."""
 
     kind: SourceKind
     retain: bool = False
     path: str | None = None
     rows_max: int | None = None
+    connection: str | None = None
+    table: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         if self.kind == "statistics":
@@ -85,18 +137,24 @@ class SourceSpec:
         if self.kind == "upload":
             return {"kind": self.kind, "retain": self.retain}
         limit = {} if self.rows_max is None else {"rows_max": self.rows_max}
+        if self.kind == "postgresql":
+            return {"kind": self.kind, "connection": self.connection, "table": self.table, **limit}
         return {"kind": self.kind, "path": self.path, **limit}
 
 
-def parse_source(spec: Mapping[str, Any] | None, roots: Sequence[Path] = ()) -> SourceSpec:
+def parse_source(
+    spec: Mapping[str, Any] | None, roots: Sequence[Path] = (), connections: Collection[str] = ()
+) -> SourceSpec:
     """Raises InvalidSchema. A file has to exist now; it is resolved again each time it is read."""
     if spec is None:
         return SourceSpec("upload")
     read = read_spec(_SOURCE, spec, "source", InvalidSchema)
-    if isinstance(read, FileSource):
+    if isinstance(read, FileSource | FilesSource):
         if not roots:
             raise InvalidSchema("source.kind", "upload; this server allows no source roots")
-        resolve_file(read.path, roots)
+        _ = resolve_file(read.path, roots) if isinstance(read, FileSource) else resolve_files(read.path, roots)
+    if isinstance(read, PostgresSource) and read.connection not in connections:
+        raise InvalidSchema("source.connection", "the name of a connection of this server")
     return SourceSpec(**dict(read))
 
 

@@ -1,12 +1,14 @@
 """The one interface every engine offers, and the registry of kinds.
 
-To add an engine: a class with `validate` and `statistic`, and a line in `SOURCES`.
+To add an engine: `docs/adding-an-engine.md`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from pydantic import SecretStr
 
 from app.core.schema import Column, OtherColumns, PrivacyUnit
 from app.core.statistics import RowRequest
@@ -15,9 +17,11 @@ from app.sources.data_key import DataKey
 from app.sources.duckdb_rows import UploadReport, validate
 from app.sources.engine import Limits
 from app.sources.files.formats import Format, sniff
+from app.sources.files.found_files import FoundFiles, resolve_files
+from app.sources.files.many_files import ManyFiles
 from app.sources.kept_rows import COLUMNS_FILE
 from app.sources.row_statistics import Exact, compute
-from app.sources.sealed_files import is_sealed, unseal
+from app.sources.sealed_files import is_sealed, opens_with, unseal
 from app.sources.source_spec import SourceSpec, resolve_file
 from app.sources.uploads import UploadStore
 from app.sources.vouched.sealed_source import SealedStatistics
@@ -31,6 +35,13 @@ class RowSource(Protocol):
 
     def statistic(self, request: RowRequest[Exact], hash_key: bytes) -> Exact:
         """Total: exact integers, whatever the cells hold. DataMissing or Unavailable if unreadable."""
+
+    def statistics(self, requests: Sequence[RowRequest[Any]], hash_key: bytes) -> tuple[Any, ...]:
+        """Several, of rows as they were at one time: what a release is charged for is one dataset."""
+
+    def present(self) -> bool:
+        """Whether there is something to read, and to open it with. No row is looked at, so a failure here cannot depend on
+        one. Unavailable where nobody can tell."""
 
 
 class Report(Protocol):
@@ -59,6 +70,10 @@ class SourceContext:
     vouched: SealedStatistics | None = None
     """What was sealed for the release that is to be drawn, where a source has no rows."""
     report: Report = unheard
+    connections: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
+    people: int | None = None
+    strata: Mapping[str, Any] | None = None
+    """What was declared as n, and what was counted by public columns, for sources whose rows may have changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +115,17 @@ class FileRows:
             rows_max=self.rows_max,
         )
 
+    def statistics(self, requests: Sequence[RowRequest[Any]], hash_key: bytes) -> tuple[Any, ...]:
+        """Whoever may write a file that is read where it lies is trusted not to change it meanwhile."""
+        return tuple(self.statistic(request, hash_key) for request in requests)
+
+    def present(self) -> bool:
+        try:
+            self.find()
+        except DataMissing:
+            return False
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class UploadedRows(FileRows):
@@ -128,6 +154,12 @@ class UploadedRows(FileRows):
                 )
         except OSError:
             raise Unavailable("the rows cannot be read now", retry_after_s=60) from None
+
+    def present(self) -> bool:
+        if not FileRows.present(self):
+            return False
+        path = self.find()
+        return not is_sealed(path) or opens_with(path, _key(self.context))
 
 
 def _size(path: Path) -> int | None:
@@ -184,10 +216,58 @@ def _open_statistics(spec: SourceSpec, context: SourceContext) -> RowSource:
     return context.vouched
 
 
+def _open_files(spec: SourceSpec, context: SourceContext) -> RowSource:
+    """Files below an allowed root that are one table, looked up anew for every reading."""
+
+    def find() -> FoundFiles:
+        try:
+            return resolve_files(spec.path, context.roots)
+        except InvalidSchema:
+            raise DataMissing("the source files are not there any more") from None
+
+    return ManyFiles(
+        find,
+        context.columns,
+        context.unit,
+        context.uploads,
+        context.limits,
+        spec.rows_max,
+        context.people,
+        context.other_columns,
+    )
+
+
+def _open_table(spec: SourceSpec, context: SourceContext) -> RowSource:
+    """A table behind a connection that the operator named; what it was named for is looked up when it is read. The driver is
+    loaded by whoever has such tables."""
+    from app.sources.tables.table_rows import TableRows
+
+    def url() -> str:
+        found = context.connections.get(spec.connection or "")
+        if found is None:
+            raise DataMissing("the connection is not configured any more")
+        return found.get_secret_value()
+
+    return TableRows(
+        url,
+        spec.table or "",
+        spec.rows_max or 0,
+        context.columns,
+        context.unit,
+        context.uploads,
+        context.limits,
+        context.people,
+        context.strata,
+        context.other_columns,
+    )
+
+
 SOURCES: dict[str, Callable[[SourceSpec, SourceContext], RowSource]] = {
     "upload": _open_upload,
     "file": _open_file,
     "statistics": _open_statistics,
+    "files": _open_files,
+    "postgresql": _open_table,
 }
 
 

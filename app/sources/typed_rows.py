@@ -11,6 +11,8 @@ from app.core.schema import Column, PrivacyUnit
 from app.errors import InvalidRows, RowProblem
 from app.sources.cell_rules import TEXT, CellNames, CellRule, expected_of, person_rule, rule_of, stored_types
 from app.sources.cell_steps import PERSON_EXPECTED, CellSteps, cell_steps, derived_steps, person_steps
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.row_sql import derived_sql
 
 PROBLEMS_MAX = 20
@@ -25,7 +27,11 @@ class FileCell:
 
 
 def typed_rows(
-    table: str, cells: Mapping[str, FileCell], columns: Mapping[str, Column], unit: PrivacyUnit
+    table: str,
+    cells: Mapping[str, FileCell],
+    columns: Mapping[str, Column],
+    unit: PrivacyUnit,
+    dialect: Dialect = DUCK,
 ) -> tuple[str, dict[str, CellRule]]:
     """SQL of the table with typed values, and a rule for every declared column and for the person.
 
@@ -37,31 +43,32 @@ def typed_rows(
     for place, name in enumerate(stored_names(columns, unit)):
         column, called = _declared(name, columns, unit), CellNames(str(place))
         found = (
-            person_steps(cells[name].cell, cells[name].engine_type, called)
+            person_steps(cells[name].cell, cells[name].engine_type, called, dialect)
             if column is None
-            else cell_steps(column, cells[name].cell, cells[name].engine_type, called)
+            else cell_steps(column, cells[name].cell, cells[name].engine_type, called, dialect)
         )
         if found is None:
             problems.append(RowProblem(1, name, stored_types(column)))
             continue
         steps[name] = called, found
         if column is None:
-            rules[name] = person_rule(name, called, PERSON_EXPECTED)
+            rules[name] = person_rule(name, called, PERSON_EXPECTED, dialect)
         else:
-            rules[name] = rule_of(column, called, expected_of(column))
+            rules[name] = rule_of(column, called, expected_of(column), dialect)
     if problems:
         raise InvalidRows(problems[:PROBLEMS_MAX])
-    typed = _nested(table, list(steps.values()))
+    typed = _nested(table, list(steps.values()), dialect)
     terms = {name: rule.term for name, rule in rules.items()}
     derived: list[tuple[CellNames, CellSteps]] = []
     for name, column in columns.items():
         if column.derived is not None:
             called = CellNames(f"d{len(derived)}")
             fine = " AND ".join(rules[each].valid for each in column.derived.columns)
-            derived.append((called, derived_steps(column, derived_sql(column, terms), fine, called)))
+            computed = derived_sql(column, terms, dialect)
+            derived.append((called, derived_steps(column, computed, fine, called, dialect)))
             expected = f"a value of {column.derived.text}" + _bounds(column)
-            rules[name] = rule_of(column, called, expected)
-    return _nested(typed, derived) if derived else typed, rules
+            rules[name] = rule_of(column, called, expected, dialect)
+    return _nested(typed, derived, dialect) if derived else typed, rules
 
 
 def stored_names(columns: Mapping[str, Column], unit: PrivacyUnit) -> list[str]:
@@ -81,7 +88,7 @@ def _declared(name: str, columns: Mapping[str, Column], unit: PrivacyUnit) -> Co
     return column if column is None or name != unit.column else replace(column, outside="refuse")
 
 
-def _nested(table: str, steps: Iterable[tuple[CellNames, CellSteps]]) -> str:
+def _nested(table: str, steps: Iterable[tuple[CellNames, CellSteps]], dialect: Dialect) -> str:
     steps = list(steps)
     layers = (
         [f"{each.found} AS {called.found}" for called, each in steps],
@@ -93,5 +100,5 @@ def _nested(table: str, steps: Iterable[tuple[CellNames, CellSteps]]) -> str:
         ],
     )
     for layer in layers:
-        table = f"(SELECT *, {', '.join(layer)} FROM {table})"  # noqa: S608 - declared names only, quoted
+        table = dialect.step(layer, table)
     return table

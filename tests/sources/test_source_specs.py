@@ -9,7 +9,7 @@ import pytest
 from app.core.schema import Column, PrivacyUnit
 from app.core.statistics.sums import StatisticRequest
 from app.errors import DataMissing, InvalidInput, InvalidSchema, Unavailable, UnsupportedFormat
-from app.sources.source_spec import SourceSpec, parse_source
+from app.sources.source_spec import SOURCE_SPECS, SourceSpec, parse_source
 from app.sources.sources import SOURCES, RowSource, SourceContext, open_source
 from app.sources.uploads import UploadStore
 from tests.sources.rows_under_test import KEY
@@ -141,7 +141,7 @@ def test_every_kind_validates_and_sums_the_same_rows(context: SourceContext, spe
 
 
 def test_registry_lists_every_kind() -> None:
-    assert set(SOURCES) == {"upload", "file", "statistics"}
+    assert set(SOURCES) == set(SOURCE_SPECS) == {"upload", "file", "files", "postgresql", "statistics"}
 
 
 def test_upload_that_was_wiped_is_missing(context: SourceContext) -> None:

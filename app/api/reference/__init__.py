@@ -32,6 +32,7 @@ POLICY = (
 )
 """Nothing inline, nothing evaluated, nobody else's. Pictures `data:` are those of the vendored style sheet."""
 
+
 async def get_front(request: Request) -> Response:
     """What there is for a person to look at."""
     return RedirectResponse("docs")

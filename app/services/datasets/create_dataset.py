@@ -110,7 +110,7 @@ def _parse(runtime: Runtime, steward: Steward, spec: Mapping[str, Any]) -> Datas
         raise InvalidInput("name", f"1 to {NAME_LENGTH_MAX} printable characters")
     columns = parse_columns(spec["columns"])
     unit = parse_unit(spec.get("privacy_unit"), columns)
-    source = parse_source(spec.get("source"), runtime.settings.source_roots)
+    source = parse_source(spec.get("source"), runtime.settings.source_roots, runtime.settings.connections)
     epsilon, delta = float(spec["budget"]["epsilon"]), float(spec["budget"]["delta"])
     refuse_vacuous("budget.epsilon", epsilon, delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     rehearsal = rehearsal_seed(spec)

@@ -1,10 +1,8 @@
 """A stored dataset as the engine sees it: parsed columns, unit and source."""
 
 from app.core.schema import Column, PrivacyUnit, parse_columns, parse_unit
-from app.errors import InvalidSchema
 from app.services.runtime.runtime import Runtime
-from app.sources.sealed_files import is_sealed, opens_with
-from app.sources.source_spec import SourceSpec, resolve_file
+from app.sources.source_spec import SourceSpec
 from app.sources.sources import Report, RowSource, SourceContext, open_source, unheard
 from app.sources.vouched.sealed_source import SealedStatistics
 from app.storage.datasets import Dataset
@@ -26,6 +24,8 @@ def source_spec(dataset: Dataset) -> SourceSpec:
         retain=stored.get("retain", False),
         path=stored.get("path"),
         rows_max=stored.get("rows_max"),
+        connection=stored.get("connection"),
+        table=stored.get("table"),
     )
 
 
@@ -48,20 +48,14 @@ def dataset_source(
         vouched=vouched,
         limits=runtime.engine_limits,
         report=report,
+        connections=runtime.settings.connections,
+        people=dataset.n,
+        strata=dataset.strata,
     )
     return open_source(source_spec(dataset), context)
 
 
 def rows_present(runtime: Runtime, dataset: Dataset) -> bool:
-    """Of a dataset with rows: whether there is a file at all, and if it is sealed, under our key; no row is looked at, so a
-    failure here cannot depend on one. Blocks."""
-    if dataset.source["kind"] == "upload":
-        path = None if dataset.upload_name is None else runtime.uploads.path(dataset.upload_name)
-        if path is None or not path.is_file():
-            return False
-        return not is_sealed(path) or opens_with(path, runtime.data_key())
-    try:
-        resolve_file(dataset.source["path"], runtime.settings.source_roots)
-    except InvalidSchema:
-        return False
-    return True
+    """Of a dataset with rows: whether there is something to read, and if it is sealed, under our key; no row is looked at, so
+    a failure here cannot depend on one. Blocks. Unavailable where a database does not say."""
+    return dataset_source(runtime, dataset).present()

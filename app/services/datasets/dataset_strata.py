@@ -16,16 +16,7 @@ _UNSEEN = (
 
 
 def strata_json(strata: Strata | None) -> dict[str, Any] | None:
-    """As stored: names of columns, their levels by name, and people."""
-    if strata is None:
-        return None
-    return {
-        "columns": [column.name for column in strata.columns],
-        "people": [
-            [[column.levels[place] for column, place in zip(strata.columns, places, strict=True)], people]
-            for places, people in strata.people
-        ],
-    }
+    return None if strata is None else strata.as_json()
 
 
 def people_by(

@@ -28,7 +28,7 @@ from app.core.statistics.whole_numbers import size_of
 from app.errors import NumericalFailure
 from app.services.datasets.dataset_sources import dataset_unit, source_spec
 from app.services.runtime.runtime import Runtime
-from app.sources.reading_work import opening_seconds, parsing_seconds, reading_seconds, wiping_seconds
+from app.sources.reading_work import opening_seconds, parsing_seconds, reading_seconds, table_seconds, wiping_seconds
 from app.storage.datasets import Dataset
 
 SAFETY = 4.0
@@ -63,7 +63,8 @@ def _reading(dataset: Dataset, request: RowRequest[Any], rows: int) -> float:
     if source.kind == "upload":
         return reading_seconds(request, rows=rows, columns=columns)
     hashed = unit.column is not None
-    return parsing_seconds(request, rows=source.rows_max or rows, columns=columns + hashed, hashed=hashed)
+    seconds = table_seconds if source.kind == "postgresql" else parsing_seconds
+    return seconds(request, rows=source.rows_max or rows, columns=columns + hashed, hashed=hashed)
 
 
 def duration_us(seconds: float, pace: float, tick_s: float) -> int:

@@ -184,8 +184,10 @@ async def _draw(runtime: Runtime, release: Release, dataset: Dataset, work: Work
     hash_key = runtime.random_bytes(_HASH_KEY_BYTES)
 
     def read_and_draw() -> Drawn:
-        statistic = source.statistic(model.statistic, hash_key)
-        histogram = None if check is None else source.statistic(check_request(model, check), hash_key)
+        if check is None:
+            statistic, histogram = source.statistic(model.statistic, hash_key), None
+        else:  # of one snapshot: what is charged for is one dataset
+            statistic, histogram = source.statistics([model.statistic, check_request(model, check)], hash_key)
         failpoint("release.rows_read")
         work.enter("drawing")
         checked = None

@@ -11,6 +11,8 @@ from app.core.schema import Column
 from app.core.statistics.groups import ExactGroups, GroupedRequest
 from app.errors import InvalidModel
 from app.sources.cell_rules import CellRule
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 from app.sources.grouping.keyed_rows import Keys, level_place
 from app.sources.row_sql import filter_sql
 
@@ -31,27 +33,31 @@ class OncePerGroup:
         self._find(request.of).check(request.of, columns)
 
     def cells(
-        self, request: GroupedRequest, columns: Mapping[str, Column], rules: Mapping[str, CellRule]
+        self,
+        request: GroupedRequest,
+        columns: Mapping[str, Column],
+        rules: Mapping[str, CellRule],
+        dialect: Dialect = DUCK,
     ) -> Sequence[str]:
         """Those of the statistic, then the group's place, the last column fastest."""
         place = "0"
         for each in request.by:
-            level = level_place(columns[each.name], rules[each.name], each.levels)
-            place = f"({place} * {len(each.levels)} + {level}::INTEGER)"
+            level = level_place(columns[each.name], rules[each.name], each.levels, dialect)
+            place = f"({place} * {len(each.levels)} + {dialect.cast(level, 'INTEGER')})"
         held = [f"{rules[name].value} IS NOT NULL" for name in request.present]
         if request.where is not None:
-            held.append(filter_sql(request.where, rules))
+            held.append(filter_sql(request.where, rules, dialect))
         if held:
             place = f"CASE WHEN {' AND '.join(held)} THEN {place} ELSE {NO_GROUP} END"
-        return [*self._find(request.of).cells(request.of, columns, rules), f"({place})::INTEGER"]
+        group = dialect.cast(f"({place})", "INTEGER")
+        return [*self._find(request.of).cells(request.of, columns, rules, dialect), group]
 
     def width(self, request: GroupedRequest) -> int:
         return int(self._find(request.of).width(request.of)) + 1
 
-    def totals(self, request: GroupedRequest, table: str, keys: Keys = ()) -> str:
-        return str(
-            self._find(request.of).totals(request.of, table, (*keys, f"v{self._find(request.of).width(request.of)}"))
-        )
+    def totals(self, request: GroupedRequest, table: str, keys: Keys = (), dialect: Dialect = DUCK) -> str:
+        statistic = self._find(request.of)
+        return str(statistic.totals(request.of, table, (*keys, f"v{statistic.width(request.of)}"), dialect))
 
     def exact(self, request: GroupedRequest, found: Sequence[tuple[Any, ...]]) -> ExactGroups:
         rows: dict[int, list[tuple[Any, ...]]] = {}

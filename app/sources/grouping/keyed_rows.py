@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from app.core.schema import Column
 from app.sources.cell_rules import CellRule
-from app.sources.engine import literal
+from app.sources.dialects.dialect import Dialect
+from app.sources.dialects.duckdb import DUCK
 
 BINARY = {"false": "0", "true": "1"}
 """Levels of a binary column, and how its cells spell them."""
@@ -19,16 +20,12 @@ def aggregated(results: Sequence[str], table: str, keys: Keys) -> str:
     return f"SELECT {', '.join([*keys, *results])} FROM {table}{grouped}"  # noqa: S608 - columns and whole numbers
 
 
-def level_place(column: Column, rule: CellRule, levels: Sequence[str]) -> str:
-    """SQL of the place of a cell's level, 0 for what is missing or no level: total, as every cell is.
-
-    An enumeration finds a level by hashing, however many there are.
-    """
+def level_place(column: Column, rule: CellRule, levels: Sequence[str], dialect: Dialect = DUCK) -> str:
+    """SQL of the place of a cell's level, 0 for what is missing or no level: total, as every cell is."""
     cell, spelled = rule.canonical, levels
     if column.type == "binary":
         spelled = [BINARY[level] for level in levels]
     elif column.type == "integer":
         # The engine's casts are generous: '1.5' and '1_0' have a canonical spelling without being allowed.
         cell = f"CASE WHEN {rule.valid} THEN {rule.canonical} END"
-    enumeration = f"ENUM({', '.join(map(literal, spelled))})"
-    return f"coalesce(enum_code(TRY_CAST({cell} AS {enumeration})), 0)::USMALLINT"
+    return dialect.cast(f"coalesce({dialect.place(cell, spelled)}, 0)", "USMALLINT")

@@ -4,7 +4,7 @@ Opening and looking are reading: whatever is wrong from here on may depend on th
 told why.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,6 +53,10 @@ class SealedStatistics:
             answers[number] = exact
         found: Exact = answers[plan.requests.index(request)]
         return found
+
+    def statistics(self, requests: Sequence[RowRequest[Any]], hash_key: bytes) -> tuple[Any, ...]:
+        """All of one seal."""
+        return tuple(self.statistic(request, hash_key) for request in requests)
 
     def present(self) -> bool:
         """Whether there is a file, whole and for our key; nothing is opened, so a failure here cannot depend on the data."""
