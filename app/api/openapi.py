@@ -15,7 +15,7 @@ from app.api.schemas.datasets import CapBody, DatasetBody, DatasetChange, Rehear
 from app.api.schemas.inference import InferenceBody
 from app.api.schemas.operations import Problem
 from app.api.schemas.plans import PlanBody
-from app.api.schemas.populations import PopulationBody
+from app.api.schemas.populations import PopulationBody, PopulationChange
 from app.api.schemas.principals import AnalystBody, KeyBody
 from app.api.schemas.queries import QueriesBody, QueryBody
 from app.api.schemas.releases import AccessBody, ReleaseBody, SeveralReleaseBody
@@ -32,6 +32,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     InferenceBody,
     PlanBody,
     PopulationBody,
+    PopulationChange,
     QueriesBody,
     QueryBody,
     RehearsalBody,

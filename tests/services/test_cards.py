@@ -7,7 +7,7 @@ import pytest
 
 from app.core.privacy import ORDERS
 from app.ledger.account import with_cap
-from app.services.reading.moment_line import moment_line
+from app.services.reading.lines.moment_line import moment_line
 from app.services.reading.read_card import build_card, read_card
 from app.services.releases.stored_release import cost_from_json
 from app.storage import datasets

@@ -12,7 +12,7 @@ import structlog
 
 from app.errors import DataMissing, InvalidSchema, Unavailable
 from app.services.datasets.create_dataset import create_dataset
-from app.services.reading.moment_line import moment_line
+from app.services.reading.lines.moment_line import moment_line
 from app.services.releases.run_release import ATTEMPTS_MAX, run_next_release
 from app.storage import datasets
 from tests.conftest import Backend

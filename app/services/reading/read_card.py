@@ -19,15 +19,22 @@ from app.services.budgets import guarantee_epsilon
 from app.services.datasets.dataset_sources import dataset_columns
 from app.services.people.visibility import find_release
 from app.services.principals import AnyPrincipal
-from app.services.reading.audit_line import audit_line
-from app.services.reading.card_lines import COMPOSED_LINES, LINES, CardFacts, check_line, neighbours_of, vacuous_line
-from app.services.reading.changes_line import changes_line, rehearsal_line
-from app.services.reading.group_lines import groups_line, public_line
-from app.services.reading.moment_line import moment_line
-from app.services.reading.part_lines import part_figures, part_lines, parts_line
-from app.services.reading.population_line import UNTRACKED, population_line, untracked
-from app.services.reading.view_lines import range_line, synthetic_line, views_line
-from app.services.reading.vouched_line import vouched_line
+from app.services.reading.lines.audit_line import audit_line
+from app.services.reading.lines.card_lines import (
+    COMPOSED_LINES,
+    LINES,
+    CardFacts,
+    check_line,
+    neighbours_of,
+    vacuous_line,
+)
+from app.services.reading.lines.changes_line import changes_line, rehearsal_line
+from app.services.reading.lines.group_lines import groups_line, public_line
+from app.services.reading.lines.moment_line import moment_line
+from app.services.reading.lines.part_lines import part_figures, part_lines, parts_line
+from app.services.reading.lines.population_line import UNTRACKED, population_line, untracked
+from app.services.reading.lines.view_lines import range_line, synthetic_line, views_line
+from app.services.reading.lines.vouched_line import vouched_line
 from app.services.releases.parts import part_names, part_release
 from app.services.releases.release_views import find_views, is_evidence_kept
 from app.services.releases.stored_release import cost_from_json, stored_check, stored_mechanism, stored_model

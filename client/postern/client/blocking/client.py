@@ -18,7 +18,6 @@ from postern.client.calls import pages, readers, stewards
 from postern.client.calls.pages import Page
 from postern.client.calls.stewards import Role, Sealed, Separator
 from postern.client.problems import WaitedTooLong
-from postern.client.results.audits import Audit
 from postern.client.results.datasets import Dataset, Population, PublicDataset, SchemaDraft, Upload
 from postern.client.results.ledger import LedgerEntry, LedgerHead, Verification
 from postern.client.results.people import Analyst, Cap, KeyFacts, Me, NewKey
@@ -390,14 +389,3 @@ class Client(Stewardship):
 
     def verify_ledger(self) -> Verification:
         return self.send(stewards.verify_ledger())
-
-    def audit(self, subject: stewards.Spec, claim: stewards.Spec | None = None, *, level: float = 0.01) -> Audit:
-        """Asks for an audit of samples, or of a mechanism of the service; read it again until it is `done`."""
-        return self.send(stewards.request_audit(given(subject=subject, claim=claim, level=level), None))
-
-    def read_audit(self, audit: str) -> Audit:
-        return self.send(stewards.read_audit(audit))
-
-    def audit_report(self, audit: str) -> dict[str, Any]:
-        """Signed, for `postern audit verify`. Raises NotFound while the audit is pending."""
-        return self.send(stewards.audit_report(audit))

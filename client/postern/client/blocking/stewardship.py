@@ -1,13 +1,14 @@
 # Written by client/write_blocking.py: change awaiting/stewardship.py and run `make format`.
-"""What stewards do beside declaring and asking: statistics without rows, and how far work is."""
+"""What there is beside declaring and asking: statistics without rows, how far work is, and audits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from postern.client.call import Call
+from postern.client.call import Call, given
 from postern.client.calls import stewards
+from postern.client.results.audits import Audit
 from postern.client.results.datasets import Dataset, UploadProgress
 from postern.client.results.releases import ReleaseProgress, SealingKey
 
@@ -38,3 +39,14 @@ class Stewardship:
     def upload_progress(self, dataset: str | Dataset) -> UploadProgress:
         """How far the upload of a dataset of yours is, from another place than the one that sends it."""
         return self.send(stewards.upload_progress(dataset))
+
+    def audit(self, subject: stewards.Spec, claim: stewards.Spec | None = None, *, level: float = 0.01) -> Audit:
+        """Asks for an audit of samples, or of a mechanism of the service; read it again until it is `done`."""
+        return self.send(stewards.request_audit(given(subject=subject, claim=claim, level=level), None))
+
+    def read_audit(self, audit: str) -> Audit:
+        return self.send(stewards.read_audit(audit))
+
+    def audit_report(self, audit: str) -> dict[str, Any]:
+        """Signed, for `postern audit verify`. Raises NotFound while the audit is pending."""
+        return self.send(stewards.audit_report(audit))

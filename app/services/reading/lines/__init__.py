@@ -1,0 +1,1 @@
+"""Lines of a release's card, one file a subject."""
