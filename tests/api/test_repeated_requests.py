@@ -194,6 +194,7 @@ async def test_the_same_cap_again_writes_no_line(service: Service):
 def test_every_post_that_creates_or_charges_documents_the_key():
     paths = build_api(body_bytes_max=1).openapi()["paths"]
     free = {"plan_release", "answer_query", "answer_queries", "verify_ledger", "draft_schema"}
+    free |= {"infer_from_release"}  # a question
     free |= {"cancel_release"}  # takes a charge back, once, however often it is asked
     for methods in paths.values():
         described = methods.get("post")

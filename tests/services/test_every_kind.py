@@ -58,7 +58,7 @@ RELEASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (MEAN, {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
     (MEAN, {"kind": "baps", "samples": 5, "temperature": 0.5}),
     (PRECISION, {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
-    (NORMAL, {"kind": "perturbed_statistics", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
+    (NORMAL, {"kind": "gaussian", "samples": 30, "epsilon": 5.0, "delta": 1e-7}),
 ]
 BUDGET = {"epsilon": 20.0, "delta": 1e-5, "slack_delta": 1e-6}
 

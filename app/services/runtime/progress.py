@@ -52,12 +52,13 @@ def work_from(packed: bytes) -> Work:
 @asynccontextmanager
 async def shown(runtime: Runtime, name: str) -> AsyncIterator[Work]:
     """Work under a name, told as long as the block lasts. Nothing in the block waits for it."""
-    work = Work()
-    telling = asyncio.create_task(_tell(runtime, name, work))
+    work, ended = Work(), asyncio.Event()
+    telling = asyncio.create_task(_tell(runtime, name, work, ended))
     try:
         yield work
     finally:
-        telling.cancel()
+        # Not cancelled: a connection to the cache may take that for a failure of its own, and the telling would go on for ever.
+        ended.set()
         await asyncio.gather(telling, return_exceptions=True)
 
 
@@ -70,11 +71,12 @@ async def look(runtime: Runtime, name: str) -> Work | None:
     return None if packed is None or len(packed) != _FORM.size else work_from(packed)
 
 
-async def _tell(runtime: Runtime, name: str, work: Work) -> None:
-    while True:
+async def _tell(runtime: Runtime, name: str, work: Work, ended: asyncio.Event) -> None:
+    while not ended.is_set():
         with suppress(Unavailable):
             await runtime.cache.put(_key(name), seal(await cache_secret(runtime), _key(name), work.packed()), TTL_S)
-        await asyncio.sleep(EVERY_S)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), EVERY_S)
 
 
 def _key(name: str) -> str:
