@@ -25,6 +25,8 @@ PACE_MIN = 0.1
 ROUNDS = 3
 ROWS = 20_000
 PEOPLE = 100_000
+OTHER_PEOPLE = 1_000
+"""More in every round: another grid, because what a grid needs is remembered."""
 SAMPLES = 2_000
 READING_S = 0.035
 """What the synthetic rows take on the machine of reference, and below the synthetic draw."""
@@ -61,20 +63,24 @@ def _reading(uploads: UploadStore, random_bytes: Callable[[int], bytes], limits:
         check_and_keep(sent.path, "csv", _COLUMNS, PrivacyUnit(), None, kept, key, salt, uploads=uploads)
         context = SourceContext(_COLUMNS, PrivacyUnit(), uploads, limits=limits, data_key=lambda: key)
         source = UploadedRows(lambda: kept.path, context)
-        return _median_of(lambda: source.statistic(StatisticRequest("a"), b"not needed here."))
+        return _median_of(lambda _: source.statistic(StatisticRequest("a"), b"not needed here."))
 
 
 def _drawing(random_bytes: Callable[[int], bytes]) -> float:
     model = parse_model({"family": "bernoulli", "column": "a"}, _COLUMNS)
     mechanism = parse_mechanism({"kind": "baps", "samples": SAMPLES}, model)
-    found = ExactStatistic(PEOPLE // 3, PEOPLE)
-    return _median_of(lambda: mechanism.draw(model, PEOPLE, 1, found, random_bytes))
+
+    def draw(number: int) -> None:
+        people = PEOPLE + number * OTHER_PEOPLE
+        mechanism.draw(model, people, 1, ExactStatistic(people // 3, people), random_bytes)
+
+    return _median_of(draw)
 
 
-def _median_of(work: Callable[[], object]) -> float:
+def _median_of(work: Callable[[int], object]) -> float:
     taken = []
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         began = time.perf_counter()
-        work()
+        work(number)
         taken.append(time.perf_counter() - began)
     return median(taken)
