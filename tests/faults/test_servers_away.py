@@ -21,8 +21,8 @@ from tests.faults.stories import ask, insist
 from tests.services.world import Person, World, kinds_of, new_world, release_spec, services, settings_for
 
 UNDER_LOAD_S = 1.0
-STALE_S = 6.0
-WARM_S = STALE_S / 4
+STALE_S = 10.0
+WARM_S = 1.5
 """For so long after PostgreSQL left, what is remembered is surely believed: rights are looked at every second, on a busy
 machine less often."""
 LOADERS = 2
