@@ -23,7 +23,9 @@ _STREAM = {
         "200": {
             "description": "An event `progress` whenever something changed, and every 15 seconds; its data is the state as JSON. "
             "Ends with the work.",
-            "content": {EVENTS: {"schema": {"type": "string"}, "examples": {"events": {"value": _EXAMPLE}}}},
+            "content": {
+                EVENTS: {"schema": {"description": "Server-sent events."}, "examples": {"events": {"value": _EXAMPLE}}}
+            },
         }
     }
 }
