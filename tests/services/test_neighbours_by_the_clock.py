@@ -52,7 +52,7 @@ SEVERAL_ROWS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ONE_ROW: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (ONE, {"kind": "laplace", "samples": 5, "epsilon": 1.0}),
     (MEAN, {"kind": "baps", "samples": 5, "temperature": 0.05}),
-    (MEAN, NOISE),
+    (MEAN, NOISE | {"kind": "gaussian"}),
     (PRECISION, NOISE),
 ]
 ORDINARY, EDGE = "0,0,a,50.0,5.0,10.0", "1,1,c,100.0,0.0,20.0"
