@@ -61,6 +61,7 @@ class Cast:
         self.people = people
         self.ids = {"dataset_id": dataset, "release_id": release, "analyst_id": people["analyst"].id}
         self.ids |= {"key_id": people["analyst"].who.key_id, "population_id": "pop_any"}
+        self.ids |= {"audit_id": "aud_any", "version": "0", "name": "page.js"}
 
 
 def recipes(dataset_id: str) -> Recipes:
@@ -70,8 +71,9 @@ def recipes(dataset_id: str) -> Recipes:
     dataset = {"name": "own", "columns": COLUMNS, "budget": {"epsilon": 1.0, "delta": 1e-6}}
     return {
         ("GET", "/openapi.json"): nothing,
+        ("GET", "/"): nothing,
         ("GET", "/docs"): nothing,
-        ("GET", "/docs/oauth2-redirect"): nothing,
+        ("GET", "/docs/{version}/{name}"): nothing,
         ("GET", "/healthz"): nothing,
         ("GET", "/readyz"): nothing,
         ("GET", "/metrics"): nothing,
@@ -112,6 +114,18 @@ def recipes(dataset_id: str) -> Recipes:
         ("GET", "/v1/populations/{population_id}"): nothing,
         ("DELETE", "/v1/populations/{population_id}"): nothing,
         ("GET", "/v1/populations/{population_id}/ledger"): nothing,
+        ("PATCH", "/v1/populations/{population_id}"): [{"json": {"name": "them"}}],
+        ("GET", "/v1/audits"): nothing,
+        ("POST", "/v1/audits"): [{"json": {}}],
+        ("GET", "/v1/audits/{audit_id}"): nothing,
+        ("GET", "/v1/audits/{audit_id}/report"): nothing,
+        ("GET", "/v1/datasets/{dataset_id}/progress"): nothing,
+        ("GET", "/v1/datasets/{dataset_id}/progress/events"): nothing,
+        ("GET", "/v1/releases/{release_id}/progress"): nothing,
+        ("GET", "/v1/releases/{release_id}/progress/events"): nothing,
+        ("GET", "/v1/statistics/key"): [{"params": {"no": "key"}, "headers": {"Authorization": "Bearer none"}}],
+        ("POST", "/v1/datasets/{dataset_id}/statistics"): [{"json": spec}],
+        ("POST", "/v1/releases/{release_id}/inference"): [{"json": {"people": {"kind": "household", "size": 4}}}],
         ("POST", "/v1/schemas/draft"): [{"content": b"cured,days\n"}],
         ("POST", "/v1/releases/{release_id}/cancel"): nothing,
         ("POST", "/v1/datasets/{dataset_id}/releases"): [{"json": spec}],
