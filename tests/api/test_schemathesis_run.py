@@ -31,7 +31,6 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.api.application import build_api
 from app.main import create_app
 from app.services.people.directory import create_principal
 from app.services.people.keys import create_key
@@ -39,6 +38,7 @@ from app.services.runtime.runtime import open_runtime
 from app.settings import Settings
 from app.storage.migrate import upgrade
 from tests.api.conftest import COLUMNS, MODEL, ROWS
+from tests.api.specification import DOCUMENT
 from tests.deep import deep
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ def send_bytes(context: schemathesis.SerializationContext, value: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def described() -> schemathesis.BaseSchema:
-    return schemathesis.openapi.from_dict(build_api(body_bytes_max=1024).openapi())
+    return schemathesis.openapi.from_dict(DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)

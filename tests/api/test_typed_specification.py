@@ -7,7 +7,6 @@ from typing import Any, get_args
 import jsonschema_rs
 import pytest
 
-from app.api.application import build_api
 from app.api.schemas.models import COUNTS, MECHANISM, MODEL
 from app.api.schemas.plans import PlanBody
 from app.api.schemas.releases import ReleaseBody
@@ -17,10 +16,10 @@ from app.core.specs import Spec
 from app.errors import InvalidModel
 from app.sources.source_spec import SOURCE_SPECS
 from app.sources.sources import SOURCES
+from tests.api.specification import DOCUMENT
 from tests.core.decisions.test_every_release import MODELS
 from tests.core.families.family_cases import CASES
 
-DOCUMENT: dict[str, Any] = build_api(body_bytes_max=1024).openapi()
 SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
 REQUESTS = {
     operation["operationId"]: content["schema"]
