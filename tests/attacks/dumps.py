@@ -12,7 +12,7 @@ from psycopg import sql
 from tests.conftest import Backend
 from tests.servers.postgres import PostgresServer
 
-_CHUNK = 1 << 24
+_SEGMENT = 1 << 24
 
 
 def stored_values(backend: Backend) -> Iterator[tuple[str, Any]]:
@@ -42,8 +42,17 @@ def sqlite_file(backend: Backend) -> Path:
     return Path(backend.database_url.removeprefix("sqlite:///"))
 
 
-def database_files(backend: Backend, server: PostgresServer) -> Iterator[tuple[str, bytes]]:
-    """The bytes on disk: pages with what was deleted from them, write-ahead logs, the server's own log."""
+def log_position(backend: Backend) -> int:
+    """How many bytes the server has written ahead: other tests' numbers stand before them, and may be any number."""
+    if backend.name == "sqlite":
+        return 0
+    with psycopg.connect(backend.database_url) as connection:
+        (position,) = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone() or (0,)
+    return int(position)
+
+
+def database_files(backend: Backend, server: PostgresServer, since: int) -> Iterator[tuple[str, bytes]]:
+    """The bytes on disk: pages with what was deleted from them, what was written ahead since a position, the server's own log."""
     if backend.name == "sqlite":
         path = sqlite_file(backend)
         for found in sorted(path.parent.glob(f"{path.name}*")):
@@ -55,11 +64,19 @@ def database_files(backend: Backend, server: PostgresServer) -> Iterator[tuple[s
             "SELECT 'base/' || oid FROM pg_database WHERE datname = current_database()"
         ).fetchone() or ("",)
     data = server.folder / "data"
-    for place in (data / folder, data / "pg_wal"):
-        for found in sorted(place.iterdir()):
-            if found.is_file():
-                yield str(found.relative_to(data)), found.read_bytes()
+    for found in sorted((data / folder).iterdir()):
+        if found.is_file():
+            yield str(found.relative_to(data)), found.read_bytes()
+    yield from _written_ahead(data / "pg_wal", since, log_position(backend))
     yield "server.log", (server.folder / "server.log").read_bytes()
+
+
+def _written_ahead(folder: Path, since: int, until: int) -> Iterator[tuple[str, bytes]]:
+    """Segments are numbered by their place, in two groups of eight digits after the timeline; old ones are used again."""
+    for number in range(since // _SEGMENT, until // _SEGMENT + 1):
+        (found,) = folder.glob(f"????????{number >> 8:08X}{number & 0xFF:08X}")
+        first = number * _SEGMENT
+        yield f"pg_wal/{found.name}", found.read_bytes()[max(since - first, 0) : until - first]
 
 
 def cached_values(backend: Backend) -> Iterator[tuple[str, bytes]]:

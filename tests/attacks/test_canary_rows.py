@@ -26,7 +26,7 @@ from tests.attacks.canary import (
     canary_rows,
     statistics_as_bytes,
 )
-from tests.attacks.dumps import cached_values, database_files, folder_files, stored_values
+from tests.attacks.dumps import cached_values, database_files, folder_files, log_position, stored_values
 from tests.conftest import Backend
 from tests.end_to_end.fixtures import Start
 from tests.servers.postgres import PostgresServer
@@ -134,6 +134,7 @@ async def ask_as_an_analyst(analyst: Person, recorder: Recorder, release: str) -
 async def test_nothing_stored_logged_cached_or_sent_holds_a_canary(
     backend: Backend, world: World, serve: Start, tmp_path: Path, postgres_server: PostgresServer
 ):
+    since = log_position(backend)
     analyst = await world.person("analyst", "mallory")
     (server,) = serve(1, EMBEDDED_WORKER="true", RIGHTS_POLL_S="0.1")
     async with server.connect() as client:
@@ -146,13 +147,20 @@ async def test_nothing_stored_logged_cached_or_sent_holds_a_canary(
     assert list((tmp_path / "data" / "uploads").iterdir()) == []
     found = [(place, hits) for place, value in stored_values(backend) if (hits := search.in_value(value))]
     pages = backend.name == "postgres"
-    raw = [*database_files(backend, postgres_server)]
+    raw = [*database_files(backend, postgres_server, since)]
     found += [(place, hits) for place, blob in raw if (hits := search.in_bytes(blob, pages=pages))]
     rest = [*cached_values(backend), *folder_files(tmp_path / "data"), *recorder.received]
     rest.append(("log", server.log.encode()))
     found += [(place, hits) for place, blob in rest if (hits := search.in_bytes(blob))]
     assert found == []
-    looked_through = [("database", raw), ("cache", [*cached_values(backend)]), ("log", [("log", server.log.encode())])]
+    ahead = [(place, blob) for place, blob in raw if place.startswith("pg_wal/")]
+    looked_through = [
+        ("database", raw),
+        ("log written ahead", ahead),
+        ("cache", [*cached_values(backend)]),
+        ("log", [("log", server.log.encode())]),
+    ]
+    assert bool(ahead) == pages
     for place, blobs in looked_through:
         if blobs:
             assert any(release.encode() in blob for _, blob in blobs), f"the {place} was not really looked through"
