@@ -1,7 +1,8 @@
 """A random order of tests, the same one again from its seed: `--order-seed 7`, or `make test SEED=7`.
 
 Folders are shuffled, the files of each, and the tests of each file. Fixtures that a file or a folder shares are then
-still made once, and no test can count on what ran before it.
+still made once, and no test can count on what ran before it. Folders whose tests wait for processes come before the
+others: one worker waits while the rest compute, and none waits alone at the end.
 """
 
 import random
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 SEED = pytest.StashKey[int]()
+WAITING = frozenset({"docs", "end_to_end", "faults", "servers"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,4 +52,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Before pytest itself, which then brings together again what shares a parametrised fixture."""
     rng = random.Random(config.stash[SEED])
     rank: defaultdict[Path, float] = defaultdict(rng.random)
-    items.sort(key=lambda item: (rank[item.path.parent], rank[item.path], rng.random()))
+    items.sort(
+        key=lambda item: (item.path.parent.name not in WAITING, rank[item.path.parent], rank[item.path], rng.random())
+    )

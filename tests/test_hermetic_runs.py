@@ -4,6 +4,7 @@ import os
 import pwd
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,14 +15,19 @@ from tests import empty_home, random_order
 from tests.conftest import Backend
 from tests.fewer_cases import left_out, spread
 
-ITEMS = [(folder, file, number) for folder in "abcd" for file in "123" for number in range(6)]
+
+def made_of(folders: Iterable[str]) -> list[tuple[str, str, int]]:
+    return [(folder, file, number) for folder in folders for file in "123" for number in range(6)]
 
 
-def ordered(seed: int) -> list[tuple[str, str, int]]:
+ITEMS = made_of("abcd")
+
+
+def ordered(seed: int, folders: Iterable[str] = "abcd") -> list[tuple[str, str, int]]:
     config = SimpleNamespace(stash={random_order.SEED: seed})
     items = [
         SimpleNamespace(path=Path(folder) / f"test_{file}.py", made_of=(folder, file, number))
-        for folder, file, number in ITEMS
+        for folder, file, number in made_of(folders)
     ]
     random_order.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
     return [item.made_of for item in items]
@@ -31,6 +37,12 @@ def test_a_seed_names_one_order_and_another_seed_another() -> None:
     assert ordered(7) == ordered(7)
     assert ordered(7) != ordered(8)
     assert sorted(ordered(7)) == ITEMS
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_waits_for_processes_comes_first(seed: int) -> None:
+    folders = [folder for folder, _, _ in ordered(seed, ["core", "api", "faults", "docs", "cli"])]
+    assert {"faults", "docs"} == set(folders[:36])
 
 
 @pytest.mark.parametrize("seed", range(5))
