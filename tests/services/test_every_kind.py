@@ -146,7 +146,7 @@ async def test_a_regression_predicts_near_the_truth_in_the_units_of_the_columns(
 
 @pytest.mark.cases(1)
 @POSTGRES_DEEP
-@pytest.mark.parametrize("model", [NETWORK, deep(BINARY), LINEAR, MEAN, PRECISION], ids=lambda model: model["family"])
+@pytest.mark.parametrize("model", [BINARY, deep(NETWORK), LINEAR, MEAN, PRECISION], ids=lambda model: model["family"])
 async def test_a_plan_of_any_kind_costs_what_the_release_is_charged(world: World, model: dict[str, Any]):
     spec = {"model": model, "columns": COLUMNS, "mechanism": {"kind": "auto", "epsilon": 2.0}, "n": 300, "delta": 1e-5}
     plan = await plan_release(world.runtime, spec=spec)
