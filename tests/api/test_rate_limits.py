@@ -41,18 +41,18 @@ async def limited(world: World, **changes: float) -> AsyncIterator[httpx.AsyncCl
 
 
 async def test_every_counted_answer_tells_the_policy_and_what_is_left(world: World):
-    async with limited(world, rate_limit_per_s=10.0, rate_limit_burst=20) as client:
+    # So slow a refill that what is left is a matter of counting, however long a request takes.
+    async with limited(world, rate_limit_per_s=0.01, rate_limit_burst=20) as client:
         seen = []
         for _ in range(5):
             answer = await client.get("/v1/me", headers=world.boss.headers)
             assert answer.status_code == 200
-            assert answer.headers["ratelimit-policy"] == '"requests";q=20;w=2'
+            assert answer.headers["ratelimit-policy"] == '"requests";q=20;w=2000'
             told = re.fullmatch(r'"requests";r=(\d+);t=(\d+)', answer.headers["ratelimit"])
             assert told is not None
             seen.append(int(told[1]))
-            assert int(told[2]) <= 2
-        assert seen[0] <= 19
-        assert seen == sorted(seen, reverse=True)
+            assert int(told[2]) <= 100 * len(seen)
+        assert seen == [19, 18, 17, 16, 15]
         assert "ratelimit" not in (await client.get("/healthz")).headers
 
 
@@ -100,7 +100,7 @@ async def test_an_address_that_guesses_is_stopped_and_its_neighbours_with_good_k
         assert (await client.get("/v1/me", headers=ada.headers)).status_code == 200
         codes = [(await client.get("/v1/me", headers=headers)).status_code for headers in (GARBLED, {}) * 10]
         assert codes[:10] == [401] * 10
-        assert codes[-5:] == [429] * 5
+        assert codes[10:].count(429) >= 5
         refused = await client.get("/v1/me", headers=GARBLED)
         assert (refused.json()["code"], refused.headers["retry-after"]) == ("rate_limited", "1")
         world.runtime.rights.forget()
