@@ -11,8 +11,10 @@ from app.core.kinds.fit_check import FitCheck
 from app.core.kinds.protocols import ReleaseMechanism, ReleaseModel
 from app.core.privacy.cost import ZERO_COST, Cost
 from app.core.privacy.release_cost import ReleaseCost
-from app.core.privacy.together.draws import DETAILED_MAX
 from app.core.privacy.together.path import GroupCost, group_of, join_groups, kl_of, people_apart
+
+PATHLESS_MAX = 4
+"""People up to whom what a mechanism knows stands alone; beyond, halves are joined where it is not sharp."""
 
 
 @runtime_checkable
@@ -61,7 +63,7 @@ class ReleaseLosses:
         own = self._own(count)
         if own is not None:
             found = found.least(own)
-        if own is None or count > DETAILED_MAX:
+        if own is None or (not own.sharp and count > PATHLESS_MAX):
             found = found.least(join_groups(self._group(count // 2), self._group(count - count // 2)))
         return found
 
@@ -70,7 +72,7 @@ class ReleaseLosses:
         if not isinstance(mechanism, TogetherCosted):
             return None
         own = mechanism.together(self.model, self.people, self.unit_rows, self.cost, count)
-        return own if own is None or self.check is None else own.plus(self._checked(count))
+        return own if own is None or self.check is None else replace(own.plus(self._checked(count)), sharp=own.sharp)
 
     def _checked(self, count: int) -> GroupCost:
         if self.check is None:

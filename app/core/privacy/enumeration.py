@@ -70,7 +70,7 @@ def enumerate_supremum(grid: PublicGrid, statistic_range: tuple[int, int], peopl
 
 def divergences(grid: PublicGrid, starts: Array, change: Direction) -> tuple[Array, Array]:
     """(D_α for every start v and order, KL for every start) between P_v and P_{v+change}."""
-    log_p = _log_tables(grid, starts)
+    log_p = log_tables(grid, starts)
     b = grid.change(change)
     centred = b - (np.exp(log_p) * b).sum(axis=1, keepdims=True)
     kl = centred_cumulant(log_p, centred)
@@ -115,7 +115,7 @@ class Datasets:
         self._people = people
         every = np.array(reachable(statistic_range, people, unit_rows), dtype=np.float64)
         chunks = np.array_split(every, max(1, len(every) * grid.size // 50_000))
-        self._values = np.concatenate([of(_log_tables(grid, chunk)) for chunk in chunks])
+        self._values = np.concatenate([of(log_tables(grid, chunk)) for chunk in chunks])
         rows = np.arange(people, people * unit_rows + 1)
         self._first = np.concatenate([[0], np.cumsum(rows * (high - self._low) + 1)[:-1]])
 
@@ -168,7 +168,7 @@ def enumerate_laws(
     pure, largest = 0.0, np.zeros(len(orders))
     for change, starts in pairs_by_change(statistic_range, people, unit_rows, vertices_only=False):
         for chunk in np.array_split(starts, max(1, len(starts) * grid.size // 50_000)):
-            before, after = (law(_log_tables(grid, each)) for each in (chunk, chunk + change))
+            before, after = (law(log_tables(grid, each)) for each in (chunk, chunk + change))
             ratio = before - after
             pure = max(pure, float(ratio.max()))
             for i, order in enumerate(orders):
@@ -176,7 +176,7 @@ def enumerate_laws(
     return pure, (np.maximum(largest, 0.0) + 2.0**-50 * (orders + grid.size)) / (orders - 1)
 
 
-def _log_tables(grid: PublicGrid, starts: Array) -> Array:
+def log_tables(grid: PublicGrid, starts: Array) -> Array:
     t, m = starts[:, 0:1], starts[:, 1:2]
     log_w = grid.log_prior + grid.temperature * (grid.eta * t - grid.partition * m)
     top = log_w.max(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ import pytest
 
 from app.core.kinds import parse_mechanism, parse_model
 from app.core.kinds.group_costs import ReleaseLosses
+from app.core.privacy.cost import ORDERS
 from app.core.privacy.together.path import people_apart
 from app.core.schema import parse_columns
 
@@ -63,7 +64,6 @@ def test_groups_cost_no_less_than_every_pair_of_sums_so_far_apart() -> None:
     """Bernoulli, 40 people: every two sums that differ by at most k, of the tables really drawn from."""
     from app.core.grids.integer_table import UNIFORM_SHARE
     from app.core.kinds.one_parameter.mechanisms import Baps
-    from app.core.privacy.cost import ORDERS
 
     parsed, how = parse_model(MODEL, parse_columns(COLUMNS)), Baps(samples=1)
     cost = how.cost(parsed, 40, 1)
@@ -72,7 +72,7 @@ def test_groups_cost_no_less_than_every_pair_of_sums_so_far_apart() -> None:
     logs = grid.log_prior + np.outer(np.arange(41), grid.eta) - 40 * grid.partition
     tables = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
     drawn = np.log((1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / grid.size)
-    for count in (2, 4, 7):
+    for count in (2, 4, 7, 25, 40):
         found = losses.group(count)
         for apart in range(1, count + 1):
             for p, q in ((drawn[:-apart], drawn[apart:]), (drawn[apart:], drawn[:-apart])):
@@ -80,3 +80,23 @@ def test_groups_cost_no_less_than_every_pair_of_sums_so_far_apart() -> None:
                 for order, bound in zip(ORDERS[:20], found.curve, strict=False):
                     exact = np.logaddexp.reduce(order * p - (order - 1) * q, axis=1).max() / (order - 1)
                     assert exact <= bound
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_among_a_thousand_the_worst_of_all_sums_so_far_apart_is_found_by_visiting_a_few(count: int) -> None:
+    """Every pair of sums, against the sums that a ceiling of the curvature leaves: equal, and both directions of them."""
+    from app.core.privacy.together.draws import group_draw
+
+    parsed = parse_model(MODEL, parse_columns(COLUMNS))
+    found = group_draw(parsed, 1_000, 1.0, count, np.inf)  # type: ignore[arg-type]
+    assert found is not None
+    grid = parsed.grid(1_000, 1.0)  # type: ignore[attr-defined]
+    logs = grid.log_prior + np.outer(np.arange(1_001), grid.eta) - 1_000 * grid.partition
+    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    first, last = logs[:-count], logs[count:]
+    for place in (0, 3, 5):
+        order = ORDERS[place]
+        powers = [
+            np.logaddexp.reduce(order * p - (order - 1) * q, axis=1).max() for p, q in ((first, last), (last, first))
+        ]
+        assert found[0].curve[place] == pytest.approx(max(powers) / (order - 1), rel=1e-6)

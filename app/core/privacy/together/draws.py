@@ -3,7 +3,8 @@
 The posterior is an exponential family in the sum, t: D_α(P_t ‖ P_u) rises as t and u move apart on either side. So k people cost
 what a change of the sum by k times one person's most does, and everything that certifies one person's cost (`posterior_cost.py`)
 serves with that step: enumeration where sums are few, the ceiling of the curvature under its kernel elsewhere, with the ceiling
-as far beyond the reachable sums as the largest order of the wider step goes. The range of the log-likelihood ratio is k times
+as far beyond the reachable sums as the largest order of the wider step goes; and up to a few thousand sums those that can be
+worst by it are visited (`tops.py`), which is exact. The range of the log-likelihood ratio is k times
 one person's, pure costs add, and no draw costs more than its share γ of the uniform table allows.
 """
 
@@ -21,13 +22,12 @@ from app.core.privacy.enumeration import Supremum, divergences
 from app.core.privacy.kernel import supremum_of_step
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, capped_curve, grid_rounding, posterior_draw_cost, with_slack
 from app.core.privacy.together.path import GroupCost, range_curve
+from app.core.privacy.together.tops import visited_tops
 from app.core.privacy.windows import rounding_factor
 from app.errors import NumericalFailure
 
 Array = NDArray[np.float64]
 
-DETAILED_MAX = 4
-"""People at once up to whom a step of their own is certified; the path through datasets between costs a percent more."""
 ENUMERATED_MAX = 120_000
 """Sums times points of the grid."""
 _RELATIVE_MARGIN = 1e-9
@@ -39,8 +39,8 @@ def drawn_together(
 ) -> GroupCost | None:
     """Of each draw, from what one person costs `once`. None where no more is known than that."""
     if unit_rows == 1:
-        found = group_draw(model, people, temperature, together, once.pure) if together <= DETAILED_MAX else None
-        return None if found is None else GroupCost(found[0], ZERO_COST, found[1], 0.0)
+        found = group_draw(model, people, temperature, together, once.pure)
+        return None if found is None else GroupCost(found[0], ZERO_COST, found[1], 0.0, sharp=True)
     span = posterior_draw_cost(model, people, unit_rows, temperature).range_pure * together
     cost = with_slack(min(span, once.pure * together), range_curve(span))
     return GroupCost(cost, ZERO_COST, cost.curve[0], 0.0)
@@ -54,12 +54,12 @@ def group_draw(
     (low, high), grid = model.statistic_range, model.grid(people, temperature)
     count = min(together, people)
     step = count * (high - low)
-    found = _supremum(model, grid, people, temperature, count)
+    span = float(np.ptp(grid.change((step, 0)))) * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, [(step, 0)])
+    ranged = range_curve(span)
+    found = _supremum(model, grid, people, temperature, count, ranged)
     if found is None:
         return None
-    span = float(np.ptp(grid.change((step, 0)))) * (1 + _RELATIVE_MARGIN) + grid_rounding(grid, [(step, 0)])
-    orders = np.array(ORDERS)
-    curve = np.minimum(found.curve * (1 + _RELATIVE_MARGIN), np.minimum(span, orders * span**2 / 8))
+    curve = np.minimum(found.curve * (1 + _RELATIVE_MARGIN), ranged)
     pure = min(
         span, count * pure_once, math.log1p((1 - UNIFORM_SHARE) * grid.size / UNIFORM_SHARE) * (1 + _RELATIVE_MARGIN)
     )
@@ -70,7 +70,7 @@ def group_draw(
 
 
 def _supremum(
-    model: ExponentialModel, grid: PublicGrid, people: int, temperature: float, count: int
+    model: ExponentialModel, grid: PublicGrid, people: int, temperature: float, count: int, cap: Array
 ) -> Supremum | None:
     low, high = model.statistic_range
     step = count * (high - low)
@@ -84,7 +84,8 @@ def _supremum(
     if ceiling is None:
         return None
     slack = rounding_factor(grid, edge + ORDERS[-1] * float(step), float(people))
-    return supremum_of_step(ceiling, (float(people * low), float(people * high)), float(step)).times(slack)
+    found = supremum_of_step(ceiling, (float(people * low), float(people * high)), float(step))
+    return visited_tops(grid, ceiling, (people * low, people * high), people, step, found, cap).times(slack)
 
 
 def _enumerated(grid: PublicGrid, datasets: Array, step: int) -> Supremum:

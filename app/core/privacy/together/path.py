@@ -39,12 +39,13 @@ _GAMMA = _ORDERS[:, None] * (1 + (_ORDERS[:, None] - 1) / np.where(_ABOVE, _ORDE
 @dataclass(frozen=True, slots=True)
 class GroupCost:
     """Of datasets that differ in up to so many people: `once` with the first sample, `per_sample` with each. `kl_*` bound
-    Kullback–Leibler divergences."""
+    Kullback–Leibler divergences. `sharp`: so nearly exact that paths through datasets between need not be looked at."""
 
     per_sample: Cost
     once: Cost
     kl_each: float
     kl_once: float
+    sharp: bool = False
 
     def prefix(self, samples: int) -> Cost:
         return self.once.plus(self.per_sample.times(samples))

@@ -80,7 +80,7 @@ class MapPoint(MapFields):
         if self.settled(model, people, unit_rows).score == "log_density":
             power = likelihood_power(model, self.epsilon, people, unit_rows)
             found = drawn_together(model, people, unit_rows, power, cost.once, count)
-            return None if found is None else GroupCost(ZERO_COST, found.per_sample, 0.0, found.kl_each)
+            return None if found is None else GroupCost(ZERO_COST, found.per_sample, 0.0, found.kl_each, found.sharp)
         once = choice_cost(count * chargeable(self.epsilon))
         return GroupCost(ZERO_COST, once, 0.0, once.curve[0])
 
