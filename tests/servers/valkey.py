@@ -10,6 +10,8 @@ import redis
 
 from tests.servers.process import Server, free_port, fresh_folder
 
+FOREVER = -1
+
 
 class ValkeyServer:
     """Started on construction, in memory only. `restart` comes back empty on the same port."""
@@ -39,9 +41,10 @@ class ValkeyServer:
             client.flushdb()
 
     def keep(self) -> list[tuple[bytes, int, bytes]]:
-        """Every key with the time it has left and its value."""
+        """Every key with the time it has left (0: no end) and its value, but for those that end while they are read."""
         with self._client() as client:
-            return [(key, max(client.pttl(key), 0), client.dump(key)) for key in client.scan_iter()]
+            found = [(key, client.dump(key), client.pttl(key)) for key in client.scan_iter()]
+        return [(key, max(left_ms, 0), value) for key, value, left_ms in found if left_ms == FOREVER or left_ms > 0]
 
     def put_back(self, kept: list[tuple[bytes, int, bytes]]) -> None:
         with self._client() as client:
