@@ -114,7 +114,7 @@ class Settings(BaseSettings):
         ge=1e-6,
         le=1e6,
         allow_inf_nan=False,
-        description="a number from 0.000001 to 1000000 (default: measured once on synthetic rows)",
+        description="a number from 0.000001 to 1000000 (default: measured on synthetic rows)",
     )
     stale_rights_s: float = Field(default=30.0, ge=0, le=3600, description="seconds from 0 to 3600")
     idempotency_s: float = Field(default=86_400.0, ge=60, le=2_592_000, description="seconds from 60 to 2592000")

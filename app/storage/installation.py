@@ -1,6 +1,6 @@
 """What belongs to this database as a whole: secrets made once, counters that say that something changed, measurements."""
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.errors import IntegrityFailure
@@ -43,10 +43,14 @@ async def get_measurement(connection: AsyncConnection, name: str) -> float | Non
     return None if value is None else float(value)
 
 
-async def keep_first_measurement(connection: AsyncConnection, name: str, value: float, at_us: int) -> float:
-    """What was measured first, by whomever, is what everybody goes by."""
+async def keep_measurement(
+    connection: AsyncConnection, name: str, value: float, at_us: int, *, believed_us: int
+) -> float:
+    """The smallest of what was measured goes for everybody, until it is older than `believed_us`. Returns what goes now."""
     values = {"name": name, "value": value, "measured_us": at_us}
-    await insert_or_change(connection, measurements, values, key=("name",), change={"value": measurements.c.value})
+    change = {"value": value, "measured_us": at_us}
+    gives_way = or_(measurements.c.value > value, measurements.c.measured_us < at_us - believed_us)
+    await insert_or_change(connection, measurements, values, key=("name",), change=change, where=gives_way)
     found = await get_measurement(connection, name)
     if found is None:
         raise IntegrityFailure(f"the measurement of {name} was not kept")

@@ -1,7 +1,9 @@
 """A release ends in a slot that follows from public numbers, however it went; and its worker is held until then."""
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -9,17 +11,20 @@ import pytest
 from app.core.kinds import KINDS
 from app.errors import Unavailable
 from app.services.datasets.create_dataset import create_dataset
-from app.services.releases.measure_pace import installation_pace
+from app.services.releases.measure_pace import PACE_MIN, drawing_seconds, installation_pace, processor_share
 from app.services.releases.public_moment import SAFETY, Slots, duration_us
 from app.services.releases.run_release import ATTEMPTS_MAX, run_next_release
 from app.services.runtime.failpoints import arm, disarm
 from app.storage.installation import PACE, get_measurement
+from app.storage.tables import measurements
 from tests.conftest import POSTGRES_DEEP, Backend
 from tests.services.clockwork import Clockwork
 from tests.services.world import COLUMNS, World, kinds_of, new_world, rows, services, settings_for
 
 TICK_S = 0.5
 FILE = {"kind": "file", "path": "trial.csv"}
+SLOW, FAST = 1e5, 1e-5
+"""What no machine that runs this measures."""
 
 
 class Crash(BaseException):
@@ -214,16 +219,53 @@ async def test_a_clock_that_was_moved_back_holds_nobody_for_longer(clocked: tupl
     assert time.now_us - began_us <= 62 * 1_000_000 + lasts_us
 
 
-async def test_the_pace_is_measured_once_and_shared(backend: Backend, tmp_path: Path):
-    async with services(settings_for(backend, tmp_path, publication_pace=None)) as runtime:
-        measured = await installation_pace(runtime)
+@POSTGRES_DEEP
+async def test_the_fastest_pace_that_was_measured_is_shared_until_it_is_a_week_old(backend: Backend, tmp_path: Path):
+    time = Clockwork()
+    settings = settings_for(backend, tmp_path, publication_pace=None)
+
+    async def recorded(value: float) -> None:
+        """By another process, now."""
+        async with runtime.database.write() as connection:
+            await connection.execute(measurements.update().values(value=value, measured_us=time.now_us))
+
+    async with services(settings, **time.parts()) as runtime:
+        first = await installation_pace(runtime)
         async with runtime.database.read() as connection:
-            assert await get_measurement(connection, PACE) == measured
-        async with services(settings_for(backend, tmp_path, publication_pace=None)) as other:
-            assert await installation_pace(other) == measured
+            assert await get_measurement(connection, PACE) == first >= PACE_MIN
+        await recorded(SLOW)
+        assert await installation_pace(runtime) == SLOW, "measured again within the hour"
+        async with services(settings, **time.parts()) as other:
+            assert PACE_MIN <= await installation_pace(other) < SLOW
+        await recorded(SLOW)
+        time.advance(3601)
+        assert PACE_MIN <= await installation_pace(runtime) < SLOW
+        await recorded(FAST)
+        time.advance(3601)
+        assert await installation_pace(runtime) == FAST
+        time.advance(7 * 24 * 3600)
+        assert await installation_pace(runtime) >= PACE_MIN
         assert not list(runtime.uploads.root.iterdir())
     async with services(settings_for(backend, tmp_path, publication_pace=3.5)) as told:
         assert await installation_pace(told) == 3.5
+
+
+def test_a_pace_is_of_the_processor_and_not_of_the_clock():
+    def after_a_while(count: int) -> bytes:
+        sleep(0.3)
+        return os.urandom(count)
+
+    assert drawing_seconds(after_a_while) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("quota", "share"),
+    [("max 100000\n", 1.0), ("50000 100000\n", 0.5), ("400000 100000\n", 1.0), ("what?", 1.0), ("0 0", 1.0)],
+)
+def test_a_container_of_half_a_processor_takes_twice_as_long(tmp_path: Path, quota: str, share: float):
+    (tmp_path / "cpu.max").write_text(quota)
+    assert processor_share(tmp_path / "cpu.max") == share
+    assert processor_share(tmp_path / "none") == 1.0
 
 
 def test_every_mechanism_of_every_kind_says_what_its_work_is():

@@ -3,7 +3,7 @@
 Reading and drawing may take as long as one person's rows make them, so their end must not show. Before the first row is read
 the worker knows everything public: kind and mechanism, n, the rows a person may own, the columns, the samples, the grid or the
 dimension. From these come the seconds the work takes at most on the machine of reference (`mechanism.work`,
-`app/sources/reading_work.py`), from the installation its pace, measured once on synthetic rows (`measure_pace.py`), and
+`app/sources/reading_work.py`), from the installation its pace, measured on synthetic rows (`measure_pace.py`), and
 
     D = tick·⌈SAFETY · pace · seconds / tick⌉.
 

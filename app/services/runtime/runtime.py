@@ -43,6 +43,13 @@ class VerifiedKey:
     revoked_us: int | None
 
 
+@dataclass(slots=True)
+class PaceMeasured:
+    """When this process last measured how fast it works, in microseconds since the epoch."""
+
+    at_us: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """`clock` gives microseconds since the epoch, `random_bytes` the operating system's randomness. `monotonic` counts seconds
@@ -70,6 +77,7 @@ class Runtime:
     followers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FOLLOWERS_MAX))
     exports: ExportRoom = field(default_factory=ExportRoom)
     answers: AnswerRoom = field(default_factory=AnswerRoom)
+    pace_measured: PaceMeasured = field(default_factory=PaceMeasured)
 
     @property
     def engine_limits(self) -> Limits:

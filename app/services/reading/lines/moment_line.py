@@ -25,7 +25,7 @@ _LEAK = (
 def moment_line(dataset: Dataset) -> dict[str, Any]:
     """From the declaration alone: the same for every release of the dataset."""
     source, unit = source_spec(dataset), dataset_unit(dataset)
-    assumption = "rows read at the pace measured once, on synthetic rows, for this installation"
+    assumption = "rows read at the pace measured on synthetic rows for this installation"
     if source.kind != "upload" and unit.column is not None and source.rows_max is None:
         return _line(DEPENDS, "none", _LEAK)
     numbers = "model, mechanism, samples, n and the rows a person may own"
