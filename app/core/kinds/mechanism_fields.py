@@ -10,8 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from app.core.kinds.belief import NoBelief
-from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN
-from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX
+from app.core.noise.discrete_gaussian import DELTA_MAX, DELTA_MIN, release_rho, zcdp_cost
+from app.core.privacy.cost import ZERO_COST
+from app.core.privacy.gaussian import SCALE_MIN
+from app.core.privacy.release_cost import EPSILON_MAX, EPSILON_MIN, SAMPLES_MAX, ReleaseCost
 from app.core.specs import Spec
 from app.errors import InvalidMechanism
 
@@ -151,6 +153,10 @@ class GaussianFields(NoBelief):
     def with_samples(self, samples: int) -> Self:
         return replace(self, samples=samples)
 
+    @property
+    def rho(self) -> float:
+        return release_rho(self.epsilon, self.delta)
+
 
 @dataclass(frozen=True, slots=True)
 class MapFields(NoBelief):
@@ -188,3 +194,16 @@ def check_epsilon(epsilon: float) -> None:
 def check_delta(delta: float) -> None:
     if not DELTA_MIN <= delta <= DELTA_MAX:
         raise InvalidMechanism("mechanism.delta", f"a number from {DELTA_MIN:g} to {DELTA_MAX:g}")
+
+
+def gaussian_cost(rho: float, samples: int, *, smallest_scale: float = SCALE_MIN, grid_points: int = 0) -> ReleaseCost:
+    """Of discrete Gaussian noise that costs ρ, whatever it hides; samples are free."""
+    return ReleaseCost(
+        per_sample=ZERO_COST,
+        once=zcdp_cost(rho, smallest_scale=smallest_scale),
+        samples=samples,
+        kl_sup=rho,
+        papers_pure=math.inf,
+        method="exact: discrete Gaussian",
+        grid_points=grid_points,
+    )

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from app.core.kinds.belief import Whole
-from app.core.kinds.mechanism_fields import GaussianFields
+from app.core.kinds.mechanism_fields import GaussianFields, gaussian_cost
 from app.core.kinds.networks.beliefs.measurement import NoisyTables
 from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, Noise, row_range
 from app.core.kinds.networks.model import NetworkModel
@@ -25,12 +25,9 @@ from app.core.noise.discrete_gaussian import (
     AddNoise,
     add_noise,
     noise_scale,
-    release_rho,
     scaled_up,
     seeded_noise,
-    zcdp_cost,
 )
-from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.counts import ExactCounts
 
@@ -42,22 +39,13 @@ class NetworkGaussian(MeasuresTables, GaussianFields):
     noise: ClassVar[Noise] = Noise(add_noise, seeded_noise)
 
     def cost(self, model: NetworkModel, people: int, unit_rows: int) -> ReleaseCost:
-        rho = release_rho(self.epsilon, self.delta)
         scale, factor = self.scale(model, unit_rows)
-        return ReleaseCost(
-            per_sample=ZERO_COST,
-            once=zcdp_cost(rho, smallest_scale=scale * factor),
-            samples=self.samples,
-            kl_sup=rho,
-            papers_pure=math.inf,
-            method="exact: discrete Gaussian",
-            grid_points=0,
-        )
+        return gaussian_cost(self.rho, self.samples, smallest_scale=scale * factor)
 
     def scale(self, model: NetworkModel, unit_rows: int) -> tuple[float, int]:
         """σ in rows, and what counts are multiplied by."""
         sensitivity = math.sqrt(squared_sensitivity(model, unit_rows)) * (1 + 1e-15)
-        scale = noise_scale(sensitivity, release_rho(self.epsilon, self.delta))
+        scale = noise_scale(sensitivity, self.rho)
         return scale, scaled_up(scale)
 
     def noisy_tables_of(self, model: NetworkModel, people: int, unit_rows: int, measured: Whole) -> NoisyTables:

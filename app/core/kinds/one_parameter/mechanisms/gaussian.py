@@ -16,7 +16,7 @@ import numpy as np
 
 from app.core.grids.integer_table import table_seconds
 from app.core.kinds.belief import Whole
-from app.core.kinds.mechanism_fields import GaussianFields
+from app.core.kinds.mechanism_fields import GaussianFields, gaussian_cost
 from app.core.kinds.one_parameter.beliefs.measurements import Measurement
 from app.core.kinds.one_parameter.families import Model
 from app.core.kinds.one_parameter.mechanisms.noisy_sum import (
@@ -33,12 +33,8 @@ from app.core.noise.discrete_gaussian import (
     AddNoise,
     add_noise,
     noise_scale,
-    release_rho,
     scaled_up,
-    zcdp_cost,
 )
-from app.core.privacy.cost import ZERO_COST
-from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.sums import ExactStatistic
 
@@ -50,20 +46,11 @@ class Gaussian(MeasuresSum, GaussianFields):
     """(ε, δ) of one noisy statistic, whatever N; neighbours replace one person's rows."""
 
     def cost(self, model: Model, people: int, unit_rows: int) -> ReleaseCost:
-        rho = release_rho(self.epsilon, self.delta)
-        return ReleaseCost(
-            per_sample=ZERO_COST,
-            once=zcdp_cost(rho, smallest_scale=SCALE_MIN),
-            samples=self.samples,
-            kl_sup=rho,
-            papers_pure=math.inf,
-            method="exact: discrete Gaussian",
-            grid_points=grid_points(model, people * unit_rows),
-        )
+        return gaussian_cost(self.rho, self.samples, grid_points=grid_points(model, people * unit_rows))
 
     def scales(self, model: Model, unit_rows: int) -> tuple[Scales, Factors]:
         """Of the noise, on numbers multiplied by the factors; at least `SCALE_MIN` each."""
-        steps, rho = model.statistic.steps, release_rho(self.epsilon, self.delta)
+        steps, rho = model.statistic.steps, self.rho
         sds = [noise_scale(steps if unit_rows == 1 else 2 * unit_rows * steps, rho)]
         if unit_rows > 1:
             sds.append(sds[0] / (math.sqrt(3) * steps) * ROUNDING)

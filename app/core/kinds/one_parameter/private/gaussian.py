@@ -14,7 +14,6 @@ declared group, whatever is in it.
 """
 
 import hashlib
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.kinds.belief import Belief, Evidence, Whole
-from app.core.kinds.mechanism_fields import GaussianFields
+from app.core.kinds.mechanism_fields import GaussianFields, gaussian_cost
 from app.core.kinds.one_parameter.beliefs.measurements import NoisySumAndRows
 from app.core.kinds.one_parameter.beliefs.posterior import belief_of
 from app.core.kinds.one_parameter.beliefs.sum_of_rows import ROWS_MIN, RowLaw, row_law
@@ -35,13 +34,9 @@ from app.core.noise.discrete_gaussian import (
     AddNoise,
     add_noise,
     noise_scale,
-    release_rho,
     scaled_up,
-    zcdp_cost,
 )
 from app.core.parameters import Parameter
-from app.core.privacy.cost import ZERO_COST
-from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.groups import ExactGroups
 from app.errors import CalibratedUnavailable
@@ -57,21 +52,12 @@ class GroupGaussian(GaussianFields):
     """(ε, δ) of all noisy numbers together, whatever N; neighbours replace one person's rows, wherever they belong."""
 
     def cost(self, model: MeasuredGroups, people: int, unit_rows: int) -> ReleaseCost:
-        rho = release_rho(self.epsilon, self.delta)
-        return ReleaseCost(
-            per_sample=ZERO_COST,
-            once=zcdp_cost(rho, smallest_scale=SCALE_MIN),
-            samples=self.samples,
-            kl_sup=rho,
-            papers_pure=math.inf,
-            method="exact: discrete Gaussian",
-            grid_points=0,
-        )
+        return gaussian_cost(self.rho, self.samples)
 
     def scales(self, model: MeasuredGroups, unit_rows: int) -> tuple[Scales, Factors]:
         """Of the noise on (s, m), on numbers multiplied by the factors; at least `SCALE_MIN` each."""
         steps = model.inner.statistic.steps
-        sum_sd = noise_scale(2 * unit_rows * steps, release_rho(self.epsilon, self.delta))
+        sum_sd = noise_scale(2 * unit_rows * steps, self.rho)
         sds = (sum_sd, sum_sd / (steps * model.groups.rows_share) * ROUNDING)
         factors = tuple(scaled_up(sd) for sd in sds)
         return tuple(sd * factor for sd, factor in zip(sds, factors, strict=True)), factors

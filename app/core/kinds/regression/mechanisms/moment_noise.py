@@ -17,6 +17,7 @@ from app.core.kinds.mechanism_fields import (
     Samples,
     check_epsilon,
     check_samples,
+    gaussian_cost,
 )
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.noise.discrete_gaussian import (
@@ -26,11 +27,9 @@ from app.core.noise.discrete_gaussian import (
     largest_gaussian_rho,
     largest_rho,
     noise_scale,
-    zcdp_cost,
 )
 from app.core.numerics.normals import RandomBytes
 from app.core.parameters import Parameter
-from app.core.privacy.cost import ZERO_COST
 from app.core.privacy.gaussian import SCALE_MIN
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.moments import ExactMoments
@@ -91,17 +90,8 @@ class MomentNoise(NoBelief):
         return replace(self, samples=samples)
 
     def priced(self, perturbation: Perturbation, unit_rows: int) -> ReleaseCost:
-        rho = self.rho(perturbation, unit_rows)
         smallest = self.scale(perturbation, unit_rows) * float(perturbation.ratios.min())
-        return ReleaseCost(
-            per_sample=ZERO_COST,
-            once=zcdp_cost(rho, smallest_scale=smallest),
-            samples=self.samples,
-            kl_sup=rho,
-            papers_pure=math.inf,
-            method="exact: discrete Gaussian",
-            grid_points=0,
-        )
+        return gaussian_cost(self.rho(perturbation, unit_rows), self.samples, smallest_scale=smallest)
 
     def scale(self, perturbation: Perturbation, unit_rows: int) -> float:
         """s in steps of the lattice."""
