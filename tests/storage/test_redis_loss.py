@@ -10,6 +10,7 @@ import redis as client_library
 
 from app.storage.cache import open_cache
 from app.storage.cache.breaker import Breaker
+from app.storage.cache.protocol import Cache
 from app.storage.cache.redis import COOLDOWN_S
 from tests.servers.process import free_port
 from tests.servers.valkey import ValkeyServer
@@ -40,11 +41,19 @@ async def test_every_operation_is_soft_while_redis_is_away() -> None:
 async def test_while_redis_is_away_a_thousand_reads_cost_less_than_one_timeout() -> None:
     cache = open_cache(f"redis://127.0.0.1:{free_port()}/0")
     await cache.get("k")
-    started = time.perf_counter()
-    for _ in range(1000):
-        assert await cache.get("k") is None
-    assert time.perf_counter() - started < 0.25
+    assert await _seconds(cache, reads=1000) < 0.25
     await cache.close()
+
+
+async def _seconds(cache: Cache, *, reads: int) -> float:
+    """The least of three: whoever else has the machine may make one of them wait, a server that is away would make all."""
+    taken = []
+    for _ in range(3):
+        started = time.perf_counter()
+        for _ in range(reads):
+            assert await cache.get("k") is None
+        taken.append(time.perf_counter() - started)
+    return min(taken)
 
 
 @pytest.mark.slow
@@ -82,9 +91,7 @@ async def test_a_redis_that_hangs_costs_one_short_timeout_and_then_nothing() -> 
     started = time.perf_counter()
     assert await cache.get("k") is None
     assert time.perf_counter() - started < 2
-    started = time.perf_counter()
-    assert await cache.get("k") is None
-    assert time.perf_counter() - started < 0.1
+    assert await _seconds(cache, reads=1) < 0.1
     await cache.close()
     stuck.set()
     server.close()
