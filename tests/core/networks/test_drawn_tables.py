@@ -155,7 +155,7 @@ def test_interpolated_sums_are_the_sums(shape: BlockShape, draws: int) -> None:
     source, grid = np.random.default_rng(1), block_grid(shape)
     rows = np.exp(source.uniform(0, np.log(shape.rows), 500)).astype(np.int64)
     s = (rows * source.random(500)).astype(np.int64)
-    table = log_sums(shape, step_for(shape, draws))
+    table, _ = log_sums(shape, step_for(shape, draws))
     log_w = grid.log_prior + s[:, None] * grid.success + (rows - s)[:, None] * grid.failure
     errors = draws * np.abs(table.at(s, rows - s) - np.logaddexp.reduce(log_w, axis=1))
     assert errors.max() < 0.1

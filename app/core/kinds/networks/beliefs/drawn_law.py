@@ -32,6 +32,9 @@ STRAY_LEAST = 1e-4
 _EDGE = 4
 """Steps beyond the counts there are: the spline's own ends are no part of what is asked of it."""
 _SCALE_LEAST = 0.5
+_COARSE, _TOGETHER = 16, 8
+FAR = 45.0
+"""In nats below the highest weight: what is left out of a sum is at most e⁻⁴⁵ of it, a point."""
 _CHUNK = 1_000_000
 
 
@@ -62,8 +65,8 @@ def step_for(shape: BlockShape, draws: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def log_sums(shape: BlockShape, step: float, gain: float | None = None) -> CountsTable:
-    """ψ; with a gain, log Σ exp(g·P)."""
+def log_sums(shape: BlockShape, step: float, gain: float | None = None) -> tuple[CountsTable, CountsTable | None]:
+    """ψ; with a gain, log Σ exp(g·P) too."""
     from scipy.ndimage import spline_filter
 
     grid = block_grid(shape)
@@ -72,20 +75,37 @@ def log_sums(shape: BlockShape, step: float, gain: float | None = None) -> Count
     for scale in (first, second):
         nodes = math.ceil(math.log1p(shape.rows / scale) / step) + 1
         axes.append(scale * np.expm1(step * np.arange(-_EDGE, nodes + _EDGE)))
-    values = np.array([_log_sum(grid, s, axes[1], gain) for s in axes[0]])
-    return CountsTable(spline_filter(values, order=3), (first, second), step)
+    values = np.stack([_log_sums(grid, s, axes[1], gain) for s in axes[0]], axis=1)
+    tables = [CountsTable(spline_filter(each, order=3), (first, second), step) for each in values]
+    return tables[0], tables[1] if len(tables) > 1 else None
 
 
-def _log_sum(grid: BlockGrid, s: float, f: Array, gain: float | None) -> Array:
-    log_w = grid.log_prior + s * grid.success + f[:, None] * grid.failure
-    top = log_w.max(axis=1, keepdims=True)
-    weights = np.exp(np.maximum(log_w - top, -700.0))
-    sums = weights.sum(axis=1, keepdims=True)
-    if gain is None:
-        return np.asarray((top + np.log(sums))[:, 0])
-    scores = gain * weights / sums
-    best = scores.max(axis=1, keepdims=True)
-    return np.asarray((best + np.log(np.exp(np.maximum(scores - best, -700.0)).sum(axis=1, keepdims=True)))[:, 0])
+def _log_sums(grid: BlockGrid, s: float, f: Array, gain: float | None) -> Array:
+    """(what is asked for, f). Weights rise to one peak and fall, or fall and rise, so those that count lie side by side."""
+    bare, points = grid.log_prior + s * grid.success, grid.size
+    coarse = np.append(np.arange(0, points - 1, _COARSE), points - 1)
+    heights = bare[coarse] + f[:, None] * grid.failure[coarse]
+    near = heights > heights.max(axis=1, keepdims=True) - FAR
+    low = coarse[np.maximum(near.argmax(axis=1) - 1, 0)]
+    high = coarse[np.minimum(len(coarse) - near[:, ::-1].argmax(axis=1), len(coarse) - 1)] + 1
+    found = np.empty((1 if gain is None else 2, len(f)))
+    for first in range(0, len(f), _TOGETHER):
+        own = slice(first, first + _TOGETHER)
+        part = slice(low[own].min(), high[own].max())
+        weights = bare[part] + f[own, None] * grid.failure[part]
+        top = weights.max(axis=1, keepdims=True)
+        weights -= top
+        np.exp(weights, out=weights)
+        sums = weights.sum(axis=1, keepdims=True)
+        found[0, own] = (top + np.log(sums))[:, 0]
+        if gain is not None:
+            weights *= gain / sums
+            best = weights.max(axis=1, keepdims=True)
+            weights -= best
+            np.exp(weights, out=weights)
+            others = (points - weights.shape[1]) * np.exp(-best[:, 0])
+            found[1, own] = best[:, 0] + np.log(weights.sum(axis=1) + others)
+    return found
 
 
 class DrawnSplit:
@@ -98,8 +118,7 @@ class DrawnSplit:
         self._grid = block_grid(shape)
         draws, self._configurations = places.shape
         step = step_for(shape, draws)
-        self._psi = log_sums(shape, step)
-        self._scores = None if gain is None else log_sums(shape, step, gain)
+        self._psi, self._scores = log_sums(shape, step, gain)
         self._gain, self._chains = gain, chains
         keys, self._times = np.unique(places + np.arange(self._configurations) * self._grid.size, return_counts=True)
         self._owner, self._place = np.divmod(keys, self._grid.size)
@@ -107,6 +126,11 @@ class DrawnSplit:
         x, y = (np.bincount(self._owner, self._times * each, self._configurations) for each in self._sides())
         self._all = every, x, y
         self._draws, self._x, self._y = (np.tile(each, chains) for each in self._all)
+
+    @property
+    def tables(self) -> int:
+        """That a likelihood is looked up in."""
+        return 1 if self._scores is None else 2
 
     def log_likelihood(self, row: Whole, s: Whole, f: Whole) -> Array:
         """Of counts (s, f) in the rows `row`; up to a constant for each."""

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.kinds.networks.beliefs.drawn_law import Array, DrawnSplit, Whole
+from app.core.kinds.networks.beliefs.drawn_law import FAR, Array, DrawnSplit, Whole
 from app.core.kinds.networks.splits import LEAF, Split
 
-FAR = 45.0
-"""In nats: what is left out is at most e⁻⁴⁵ of the highest weight, each."""
 WINDOW = 128
 NUMBERS = 256
 TABULATED = 1 << 20
@@ -127,7 +125,7 @@ class OpenNode:
     def __init__(self, splits: tuple[OpenSplit, ...]) -> None:
         self._splits = splits
         self.looked_at = 0
-        """Numbers that draws were sums over, all of them together."""
+        """Numbers that draws were sums over, all of them together; twice where points were chosen by their probability."""
 
     def draw(self, rest: Whole, members: Whole, old: Whole, generator: np.random.Generator) -> tuple[Whole, Array]:
         """Levels of `members` records a row, (rows, levels), and log Π Z of them less that of the `old` ones, for each row.
@@ -147,7 +145,7 @@ class OpenNode:
                 members_of_both = np.concatenate([reached[i][row], before[row]])
                 open_ = _Open(np.tile(row, 2), np.tile(s, 2), np.tile(f, 2), members_of_both)
                 a, log_z, numbers = each.draw(open_, generator)
-                self.looked_at += numbers
+                self.looked_at += numbers * each.law.tables
                 gain[row] += log_z[: len(row)] - log_z[len(row) :]
                 first[row] = a[: len(row)]
             for side, start, taken in ((0, low, first), (1, middle, reached[i] - first)):
