@@ -144,13 +144,16 @@ def _derived(theta: Array) -> Array:
     return np.stack([theta[:, 0] + 0.5 * theta[:, 1], theta[:, 1] - theta[:, 0], theta[:, 1] / theta[:, 0]], axis=1)
 
 
-def ranks(case: Case, people: int, epsilon: float, datasets: int, seed: int, points: int = POINTS) -> NDArray[np.int64]:
-    """(datasets, parameters and derived): how many points lie below the truth."""
+def ranks(
+    case: Case, people: int, epsilon: float, datasets: int, seed: int, points: int = POINTS, unit_rows: int = 1
+) -> NDArray[np.int64]:
+    """(datasets, parameters and derived): how many points lie below the truth. Of several rows a person any number, all alike."""
     rng, mechanism = np.random.default_rng(seed), PerturbedStatistics(1, epsilon, DELTA)
-    perturbation, found = perturbation_of(case.model, people, 1), []
-    scale = mechanism.scale(perturbation, 1)
+    perturbation, found = perturbation_of(case.model, people, unit_rows), []
+    scale = mechanism.scale(perturbation, unit_rows)
     for dataset in range(datasets):
-        truth, private, _ = case.simulate(people, rng)
+        rows = people if unit_rows == 1 else int(rng.integers(people, people * unit_rows + 1))
+        truth, private, _ = case.simulate(rows, rng)
         measured = seeded_noise(rng)(perturbation.values(private), scale * perturbation.ratios)
         drawn = perturbation.believed(measured, scale, points, SeededStream(b"%d %d" % (seed, dataset)))
         found.append(rank_of(case, truth, drawn))

@@ -123,7 +123,8 @@ def _weights(model: MeasuredRegressions, known: Known) -> tuple[float, ...]:
         raise SyntheticUnavailable(NOT_KEPT)
     unit = LATTICE**2 if isinstance(model.inner, (LinearModel, PrecisionMatrixModel)) else LATTICE
     scale = known.mechanism.scale(group_perturbation(model, known.people, known.unit_rows), known.unit_rows)
-    sd, most = row_noise_sd(group_weights(model.inner, model.groups), scale, unit), known.people * known.unit_rows
+    weights, most = group_weights(model.inner, between=bool(model.groups.by)), known.people * known.unit_rows
+    sd = row_noise_sd(weights, scale, unit)
     parts = np.split(known.measured, model.count)
     return tuple(believed_rows(float(part[-1]) / unit, sd, most) for part in parts)
 

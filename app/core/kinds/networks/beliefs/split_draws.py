@@ -19,7 +19,7 @@ from app.core.kinds.networks.beliefs.drawn_law import FAR, Array, DrawnSplit, Wh
 from app.core.kinds.networks.splits import LEAF, Split
 
 WINDOW = 128
-NUMBERS = 256
+NUMBERS = 128
 TABULATED = 1 << 20
 _COARSE = 33
 

@@ -69,6 +69,8 @@ def moment_neighbours(
     ]
     for name, before, after in rows:
         yield name, _moments(*before, people, unit_rows), _moments(*after, people, unit_rows)
+    if unit_rows > 1:
+        yield "one row and all", _moments(first, ends[0], people, 1), _moments(first, ends[0], people, unit_rows)
 
 
 def _moments(row: np.ndarray, target: int, people: int, copies: int) -> ExactMoments:

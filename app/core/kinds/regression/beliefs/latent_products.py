@@ -6,9 +6,10 @@ correlations even over all correlation matrices, so that p(A) ∝ Π_j A_jj^{−
 A_jj ≤ cap. Public are, beside the caps: an intercept's own sum, n; that of a yes/no column, ±1, the same; a level's indicator
 is its own square, A_jj = A_0j; and two levels of one column never meet, A_jk = 0.
 
-**Any number of rows.** Of a private group nobody knows n. With an intercept A₀₀ is n in units of z, even from none to all before,
-and what was said of A holds of A/A₀₀ with caps of 1: A_jj ≤ A₀₀, and p(A) has the factor A₀₀^{d(d−1)/2 − f}, f the free numbers
-beside A₀₀, that makes the law of A/A₀₀ the same whatever A₀₀ is.
+**Any number of rows.** Of a private group nobody knows n, nor where people may have several rows. With an intercept A₀₀ is n in
+units of z, even before from the fewest to the most there may be, and what was said of A holds of A/A₀₀ with caps of 1:
+A_jj ≤ A₀₀, and p(A) has the factor A₀₀^{d(d−1)/2 − f}, f the free numbers beside A₀₀, that makes the law of A/A₀₀ the same
+whatever A₀₀ is.
 
 `centre` and `sds` are of a Gaussian near p(A|Â): the noise's times one about as wide as p(A). Chains move around it.
 """
@@ -34,7 +35,7 @@ STRIDES = (0.02, 0.6)
 class LatentProducts:
     """`noisy` and `variance` are (d, d), in units of z; `variance` 0 where an entry needs no noise taken off.
 
-    `any_rows`: there may be none of them; of models with an intercept whose records are never shortened.
+    `rows_least`: so many rows or more, where nobody knows; of models with an intercept whose records are never shortened.
     """
 
     def __init__(
@@ -45,13 +46,14 @@ class LatentProducts:
         noisy: Array,
         variance: Array,
         *,
-        any_rows: bool = False,
+        rows_least: int | None = None,
     ) -> None:
-        self._model, self._d, self._any_rows = model, model.dimension, any_rows
+        self._model, self._d, self._any_rows = model, model.dimension, rows_least is not None
         one = math.floor(model.statistic.steps * min(1.0, model.norm_bound**-1) + 0.5) / model.statistic.steps
         self.row_square = one**2
         self.cap = people * unit_rows * one**2
-        rows_public = unit_rows == 1 and not model.clips and not any_rows
+        self._least = (rows_least or 0) * one**2
+        rows_public = unit_rows == 1 and not model.clips and not self._any_rows
         self._constant = np.zeros((self._d, self._d))
         self.place = self._places(rows_public, people * one**2)
         self.count = int(self.place.max()) + 1
@@ -142,6 +144,7 @@ class LatentProducts:
         put = -0.5 * (((free - self.prior_mean) / self.prior_sds) ** 2).sum(axis=1)
         if self._any_rows:
             possible &= (diagonal <= diagonal[:, :1] * (1 + 1e-12)).all(axis=1)
+            possible &= diagonal[:, 0] >= self._least * (1 - 1e-12)
             power = self._d * (self._d - 1) / 2 - (self.count - 1)
             own = own + power * np.log(np.maximum(diagonal[:, 0], 1e-300))
         return np.where(possible, own - put, -np.inf)
@@ -154,8 +157,12 @@ class LatentProducts:
         """A₀₀ as noisy as it was measured, held to what is possible."""
         k = self.place[0, 0]
         seen = self.centre[k] + self.sds[k] * stream.normals(chains, 1)[:, 0]
-        least = min(0.1 * self.sds[k], 0.5 * self.cap)
-        return np.asarray(np.clip(np.where(seen < least, least * (1 + stream.uniforms(chains)), seen), least, self.cap))
+        least = span = min(0.1 * self.sds[k], 0.5 * self.cap)
+        if self._least > 0:
+            least, span = self._least, min(self.sds[k], self.cap - self._least)
+        return np.asarray(
+            np.clip(np.where(seen < least, least + span * stream.uniforms(chains), seen), least, self.cap)
+        )
 
     def starts(self, chains: int, stream: SeededStream) -> Array:
         """(chains, free numbers): products of d + 1 made-up records each, and a tenth of independent features.

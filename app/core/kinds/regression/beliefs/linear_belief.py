@@ -8,7 +8,8 @@ w ~ N(0, λ⁻¹I), the ball left to the sampler, weights integrate out:
 all diagonal in the eigenvectors of A. So chains move in A alone (`latent_products.py` has its prior), and w is drawn given A.
 
 **Noise not declared.** Then Σỹ² = wᵀAw + 2wᵀξ + Σε², ξ = v − Aw, tells σ, log-even from SD_LEAST to 1 in scaled units. To two
-moments, given v̂ it has mean wᵀAw + nσ² + cᵀC⁻¹(v̂ − Aw) and variance 4σ²wᵀAw + 2nσ⁴ − cᵀC⁻¹c, c = 2σ²Aw, beside its noise.
+moments, given v̂ it has mean wᵀAw + nσ² + cᵀC⁻¹(v̂ − Aw) and variance 4σ²wᵀAw + 2nσ⁴ − cᵀC⁻¹c, c = 2σ²Aw, beside its noise
+and, where n was measured with noise, σ⁴ times what that leaves open.
 Chains then move in A and η, w = mean + P^{−½}η, and in log σ by slices between its ends. Where σ is declared, Σỹ² is not used: it
 would tell little of the weights, and all of it on the word of that number.
 """
@@ -44,10 +45,11 @@ class NoisyTargets:
     cross_variance: float
     square: float
     square_variance: float
-    rows: int | None
+    rows: float | None
     """None where nobody knows: then it is what A says."""
     sd: float | None
     precision: float
+    rows_variance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ class WeightChains:
         mean = explained + spectrum.rows * variance + (c_over_noise * (spectrum.cross - a * weights)).sum(axis=1)
         shared = (c_over_noise * 2 * variance[:, None] * a * weights).sum(axis=1)
         spread = 4 * variance * explained + 2 * spectrum.rows * variance**2 - shared + seen.square_variance
+        spread = spread + seen.rows_variance * variance**2
         return np.asarray(-0.5 * (np.log(spread) + (seen.square - mean) ** 2 / spread))
 
     def _move_sd(self) -> None:

@@ -22,12 +22,13 @@ from app.core.kinds.regression.perturbed.perturbed_mean import PerturbedMean
 from app.core.kinds.regression.perturbed.perturbed_normal import PerturbedNormal
 from app.core.kinds.regression.perturbed.perturbed_precision import PerturbedPrecision
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
+from app.core.kinds.regression.private.counted import counted_perturbation, counted_seconds
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
 from app.core.noise.discrete_gaussian import AddNoise, Whole, add_noise
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.moments import ExactMoments
-from app.errors import CalibratedUnavailable, InvalidMechanism
+from app.errors import CalibratedUnavailable
 
 RegressionModel = LinearModel | MeanModel | PrecisionMatrixModel | MeanAndSdModel
 
@@ -107,6 +108,8 @@ class PerturbedStatistics(MomentNoise):
         """Noise on every moment, then draws. How often a matrix beyond the radius is drawn again is post-processing of the
         noisy moments: a draw that takes longer than said here tells nothing that was not paid for."""
         perturbation = perturbation_of(model, people, unit_rows)
+        if _counted(model, unit_rows):
+            return 0.02 + counted_seconds(model, len(perturbation.ratios), self.samples)
         each = COORDINATE_S * model.dimension
         if isinstance(model, PrecisionMatrixModel):
             each = TRIES_SHOWN * (MATRIX_S + COORDINATE_S * model.dimension**2)
@@ -114,15 +117,20 @@ class PerturbedStatistics(MomentNoise):
 
 
 def perturbation_of(model: RegressionModel, people: int, unit_rows: int) -> Perturbation:
+    if _counted(model, unit_rows):
+        return counted_perturbation(model, people, unit_rows, (people, people * unit_rows), between=False)
     if isinstance(model, LinearModel):
         return PerturbedLinear(model, people, unit_rows)
-    if unit_rows != 1:
-        raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
     if isinstance(model, MeanModel):
         return PerturbedMean(model, people)
     if isinstance(model, MeanAndSdModel):
         return PerturbedNormal(model, people)
     return PerturbedPrecision(model, people)
+
+
+def _counted(model: RegressionModel, unit_rows: int) -> bool:
+    """Whether the number of rows is measured too: where it is private and says something."""
+    return unit_rows > 1 and not (isinstance(model, LinearModel) and model.noise_sd is not None)
 
 
 __all__ = [

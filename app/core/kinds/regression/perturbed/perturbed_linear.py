@@ -28,7 +28,6 @@ from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes, standard_normals
 from app.core.parameters import Parameter
 from app.core.statistics.moments import LATTICE, ExactMoments
-from app.errors import InvalidMechanism
 
 Array = NDArray[np.float64]
 
@@ -37,13 +36,12 @@ SENSITIVITY = math.sqrt(4.5)
 
 
 class PerturbedLinear:
-    """`ratios` r_j: coordinate j of `values` gets noise s·r_j; `sensitivity` is of one row, in steps, weighted by them."""
+    """Of one row a person, or of a declared noise, which makes their number matter less: else it is measured too
+    (`private/counted.py`).
+
+    `ratios` r_j: coordinate j of `values` gets noise s·r_j; `sensitivity` is of one row, in steps, weighted by them."""
 
     def __init__(self, model: LinearModel, people: int, unit_rows: int) -> None:
-        if model.noise_sd is None and unit_rows > 1:
-            raise InvalidMechanism(
-                "model.noise_sd", "a number: people with several rows do not tell how many there are"
-            )
         self._model, self._people, self._unit_rows = model, people, unit_rows
         self._upper = np.triu_indices(model.dimension)
         off_diagonal = self._upper[0] != self._upper[1]

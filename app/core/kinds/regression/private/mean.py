@@ -1,7 +1,8 @@
 """The noisy sum of records of one private group and its noisy number m of rows, and the mean given both.
 
-Given m the sum t is N(mμ, mΣ_z + s²I) and μ ~ N(0, I/λ), so that t ~ N(0, m²/λ·I + mΣ_z + s²I) and μ given t and m is Gaussian,
-all diagonal in the eigenvectors of Σ_z. m is even from none to all before: it is summed over, which is exact.
+Given m the sum t is N(mμ, mΣ_z + s²I) and μ ~ N(0, I/λ), so that t ~ N(0, m²/λ·I + mΣ_z + s²I) and μ given t and m is
+Gaussian, all diagonal in the eigenvectors of Σ_z. m is even before, from the fewest to the most there may be: it is summed over,
+which is exact.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.mean_model import MeanModel
 from app.core.kinds.regression.perturbed.noisy_posterior import in_ball
-from app.core.kinds.regression.private.group_noise import Weights, row_noise_sd, rows_window
+from app.core.kinds.regression.private.group_noise import Rows, Weights, row_noise_sd, rows_window
 from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes
 from app.core.parameters import Parameter
@@ -24,8 +25,8 @@ TRIED = 1_024
 
 
 class GroupMean:
-    def __init__(self, model: MeanModel, people: int, weights: Weights) -> None:
-        self._model, self._people, self._weights = model, people, weights
+    def __init__(self, model: MeanModel, rows: Rows, weights: Weights) -> None:
+        self._model, self._rows, self._weights = model, rows, weights
         self.ratios: Array = np.concatenate([np.ones(model.dimension), [weights.rows_ratio]])
         self.sensitivity = weights.within * LATTICE
 
@@ -48,7 +49,7 @@ class GroupMean:
         spread, vectors = np.linalg.eigh(self._model.scaled_covariance)
         t, noise = vectors.T @ (noisy[:-1] / LATTICE), (scale / LATTICE) ** 2
         seen, sd = float(noisy[-1]) / LATTICE, row_noise_sd(self._weights, scale, LATTICE)
-        low, high = rows_window(seen, sd, self._people, TRIED)
+        low, high = rows_window(seen, sd, self._rows, TRIED)
         tried = np.unique(np.rint(np.linspace(low, high, TRIED)))
         within = tried[:, None] * spread + noise
         alone = within + tried[:, None] ** 2 / self._model.precision

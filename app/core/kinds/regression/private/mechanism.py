@@ -12,28 +12,19 @@ from numpy.typing import NDArray
 
 from app.core.kinds.belief import Belief, Evidence, Whole
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
-from app.core.kinds.regression.mean_model import MeanModel
-from app.core.kinds.regression.mechanisms.moment_noise import NOISE_S, MomentNoise, Perturbation
-from app.core.kinds.regression.model import LinearModel
-from app.core.kinds.regression.precision_model import PrecisionMatrixModel
-from app.core.kinds.regression.private.group_noise import group_weights
-from app.core.kinds.regression.private.linear import GroupLinear
-from app.core.kinds.regression.private.mean import GroupMean
+from app.core.kinds.regression.mechanisms.moment_noise import MomentNoise, Perturbation
+from app.core.kinds.regression.private.counted import counted_perturbation, counted_seconds
 from app.core.kinds.regression.private.model import MeasuredRegressions
-from app.core.kinds.regression.private.normal import GroupNormal
-from app.core.kinds.regression.private.precision import GroupPrecision
 from app.core.kinds.regression.statistic import clamped_moments, rows_checked
 from app.core.noise.discrete_gaussian import AddNoise, add_noise
 from app.core.parameters import Parameter
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.statistics.groups import ExactGroups
-from app.errors import CalibratedUnavailable, InvalidMechanism
+from app.errors import CalibratedUnavailable
 
 RandomBytes = Callable[[int], bytes]
 Array = NDArray[np.float64]
 
-GROUP_S = {"linear_regression": 0.01, "mvn_mean": 0.01, "normal": 0.1, "normal_precision_matrix": 1.5}
-"""Of drawing one group's samples, on the machine of reference."""
 MEASURED = {
     "linear_regression": "points are of finite chains with a law of the features that nobody declared, and 90 % intervals held "
     "86 to 92 % in simulations of groups of any size of 1,200 people (30 or 60 datasets a setting)",
@@ -106,17 +97,10 @@ class GroupPerturbedStatistics(MomentNoise):
 
     def work(self, model: MeasuredRegressions, people: int, unit_rows: int, cost: ReleaseCost) -> float:
         numbers = len(group_perturbation(model, people, unit_rows).ratios)
-        each = GROUP_S[model.family] + numbers * NOISE_S + self.samples * 1e-6 * model.inner.dimension
-        return 0.02 + model.count * each
+        return 0.02 + model.count * counted_seconds(model.inner, numbers, self.samples)
 
 
 def group_perturbation(model: MeasuredRegressions, people: int, unit_rows: int) -> Perturbation:
-    """Of any one group. Raises InvalidMechanism."""
-    inner, weights = model.inner, group_weights(model.inner, model.groups)
-    if isinstance(inner, LinearModel):
-        return GroupLinear(inner, people, unit_rows, weights)
-    if unit_rows != 1:
-        raise InvalidMechanism("mechanism.kind", f"{model.family} needs one row a person")
-    if isinstance(inner, PrecisionMatrixModel):
-        return GroupPrecision(inner, people, weights)
-    return GroupMean(inner, people, weights) if isinstance(inner, MeanModel) else GroupNormal(inner, people, weights)
+    """Of any one group."""
+    rows = (0, people * unit_rows)
+    return counted_perturbation(model.inner, people, unit_rows, rows, between=bool(model.groups.by))

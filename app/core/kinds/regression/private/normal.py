@@ -1,7 +1,7 @@
 """Noisy sums of x̃ and x̃² of one private group and its noisy number m of rows, and the column's mean and sd given these.
 
-Given m it is as with everybody's rows (`normal_belief.py`); m is even from none to all before, and tables of as many m as noise
-leaves open are weighed by how likely each makes what was seen.
+Given m it is as with everybody's rows (`normal_belief.py`); m is even before, from the fewest to the most there may be, and
+tables of as many m as noise leaves open are weighed by how likely each makes what was seen.
 """
 
 import math
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.core.kinds.regression.beliefs.normal_belief import MeanAndSdTable, NoisySums
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.normal_model import MeanAndSdModel
-from app.core.kinds.regression.private.group_noise import Weights, row_noise_sd, rows_window
+from app.core.kinds.regression.private.group_noise import Rows, Weights, row_noise_sd, rows_window
 from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes
 from app.core.parameters import Parameter
@@ -24,8 +24,8 @@ TRIED = 40
 
 
 class GroupNormal:
-    def __init__(self, model: MeanAndSdModel, people: int, weights: Weights) -> None:
-        self._model, self._people, self._weights = model, people, weights
+    def __init__(self, model: MeanAndSdModel, rows: Rows, weights: Weights) -> None:
+        self._model, self._rows, self._weights = model, rows, weights
         self.ratios: Array = np.array([1.0, LATTICE * weights.square_ratio, weights.rows_ratio])
         self.sensitivity = weights.within * LATTICE
 
@@ -44,7 +44,7 @@ class GroupNormal:
         first, second = float(noisy[0]) / steps, float(noisy[1]) / steps**2
         variances = (scale / steps) ** 2, (scale * float(self.ratios[1]) / steps**2) ** 2
         seen, sd = float(noisy[-1]) / LATTICE, row_noise_sd(self._weights, scale, LATTICE)
-        low, high = rows_window(seen, sd, self._people, TRIED)
+        low, high = rows_window(seen, sd, self._rows, TRIED)
         width = (high - low) / TRIED
         tried = low + (np.arange(TRIED) + 0.5) * width
         tables = [MeanAndSdTable(NoisySums(first, second, *variances, float(m)), model.precision) for m in tried]

@@ -4,10 +4,11 @@ With S = Σzzᵀ/m, Ω ~ Wishart(ν, Ψ⁻¹) and rows z ~ N(0, Ω⁻¹) the sca
 
     p(A) = Γ_d((k+ν)/2)/(Γ_d(k/2)·Γ_d(ν/2))·|Ψ|^{ν/2}·|A|^{(k−d−1)/2}·|Ψ + A|^{−(k+ν)/2},
 
-seen are mS + noise and m + noise, m is even from none to all before, and Ω given S and m is Wishart(ν + m, (Ψ + mS)⁻¹). Fewer
-than d rows have a sum without density: k = max(m, d + 1), a sum of the same mean and more nearly of full rank. A row adds at most
-1 to any entry, so that of so few noise hides the difference; how well is measured (`tests/statistical/test_grouped_coverage.py`,
-and of one column against sums over every m in `tests/core/regression/test_private_regressions.py`).
+seen are mS + noise and m + noise, m is even before, from the fewest to the most there may be, and Ω given S and m is
+Wishart(ν + m, (Ψ + mS)⁻¹). Fewer than d rows have a sum without density: k = max(m, d + 1), a sum of the same mean and more
+nearly of full rank. A row adds at most 1 to any entry, so that of so few noise hides the difference; how well is measured
+(`tests/statistical/test_grouped_coverage.py`, and of one column against sums over every m in
+`tests/core/regression/test_private_regressions.py`).
 
 Chains move in S by ellipses around what the noise says, and in m by slices along two lines: with S fixed, and with mS fixed.
 """
@@ -32,7 +33,7 @@ from app.core.kinds.regression.beliefs.precision_belief import (
 from app.core.kinds.regression.beliefs.seeded_stream import SeededStream
 from app.core.kinds.regression.beliefs.untrimmed import untrimmed
 from app.core.kinds.regression.precision_model import PrecisionMatrixModel
-from app.core.kinds.regression.private.group_noise import Weights, row_noise_sd, rows_window
+from app.core.kinds.regression.private.group_noise import Rows, Weights, row_noise_sd, rows_window
 from app.core.noise.discrete_gaussian import Whole
 from app.core.numerics.normals import RandomBytes
 from app.core.parameters import Parameter
@@ -46,8 +47,8 @@ TRIED = 64
 class GroupPrecision:
     """`values` are the upper triangle of ΣZZᵀ and the number of rows."""
 
-    def __init__(self, model: PrecisionMatrixModel, people: int, weights: Weights) -> None:
-        self._model, self._people, self._weights = model, people, weights
+    def __init__(self, model: PrecisionMatrixModel, rows: Rows, weights: Weights) -> None:
+        self._model, self._rows, self._weights = model, rows, weights
         self._upper = np.triu_indices(model.dimension)
         aside = np.where(self._upper[0] != self._upper[1], math.sqrt(0.5), 1.0)
         self.ratios: Array = np.concatenate([aside, [weights.rows_ratio]])
@@ -75,7 +76,7 @@ class GroupPrecision:
     ) -> Array:
         area = float(model.statistic.steps) ** 2
         seen, sd = float(noisy[-1]) / LATTICE**2, row_noise_sd(self._weights, scale, LATTICE**2)
-        window = rows_window(seen, sd, self._people, TRIED)
+        window = rows_window(seen, sd, self._rows, TRIED)
         chains = min(points, CHAINS_WIDE if model.dimension > WIDE else CHAINS)
         moving = _GroupChains(
             model, noisy[:-1] / area, scale * self.ratios[:-1] / area, (seen, sd), window, chains, stream
