@@ -4,6 +4,7 @@ For synthetic data only: of a real release the p-value would be a function of pr
 δ of 10⁻⁶ was ever supported by counting: exact certificates are for that.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 CELL_LEAST = 20.0
+LEVEL, POWER = 1e-3, 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,25 @@ def pearson(counts: NDArray[np.int64], law: Array) -> Conformance:
     return Conformance(found, len(expected), 1.0 if freedom < 1 else float(chdtrc(freedom, found)))
 
 
+def least_distance(cells: int, draws: int, level: float = LEVEL, power: float = POWER) -> float:
+    """The total variation that so many draws would have found with that probability, were it spread over equal cells.
+
+    Pearson's statistic is then about a noncentral χ² with 4·draws·TV² for its noncentrality.
+    """
+    from scipy.special import chdtri, chndtrinc
+
+    freedom = max(1, cells - 1)
+    return math.sqrt(float(chndtrinc(chdtri(freedom, level), freedom, 1 - power)) / (4 * draws))
+
+
 def _pooled(counts: Array, expected: Array) -> tuple[Array, Array]:
-    reached = np.floor(np.cumsum(expected) / CELL_LEAST).astype(np.int64)
-    starts = np.r_[0, np.flatnonzero(np.diff(reached) > 0) + 1]
-    starts = starts[starts < len(expected)]
-    pooled = [np.add.reduceat(each, starts) for each in (counts, expected)]
-    if len(starts) > 1 and pooled[1][-1] < CELL_LEAST:
-        pooled = [np.r_[each[:-2], each[-2] + each[-1]] for each in pooled]
-    return pooled[0], pooled[1]
+    """Neighbours together until each cell expects enough; what is left at the end goes to the last."""
+    starts, held = [0], 0.0
+    for place, value in enumerate(expected.tolist()):
+        if held >= CELL_LEAST:
+            starts.append(place)
+            held = 0.0
+        held += value
+    if held < CELL_LEAST and len(starts) > 1:
+        starts.pop()
+    return np.add.reduceat(counts, starts), np.add.reduceat(expected, starts)
