@@ -1,6 +1,7 @@
 """No release is charged, reserved or read past a gate that did not open; and gates look at public numbers only."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from app.services.audits import gates
 from app.services.audits.small_models import NOT_OFFERED, small_models
 from app.services.reading.read_card import read_card
 from app.storage import sample_sets
+from tests.deep import deep
+from tests.processor_seconds import allowed
 from tests.services.world import COLUMNS, MODEL, World, rows
 
 REFUTED = Findings(certificates=(Certificate("table", False, 2.0, 1.0, ("made up",)),), covers=True)
@@ -110,6 +113,37 @@ def test_a_gate_costs_less_than_half_a_second_of_work_at_any_size() -> None:
         found = gates.audited(model, mechanism, people, 1, gates.GATE)
         points = model.grid(people, 1.0).size  # type: ignore[attr-defined]
         assert 2 * points * len(found.certificates[0].pairs) <= max(gates.GATE.points, 2 * points)
+
+
+@pytest.mark.parametrize("people", [30_000, deep(10**6)])
+def test_a_gate_looks_at_the_charge_of_the_release_itself_and_not_of_fewer_people(people: int) -> None:
+    columns = gates.small_models.__globals__["COLUMNS"]
+    model = parse_model({"family": "bernoulli", "column": "cured"}, columns)
+    found = gates.audited(model, parse_mechanism({"kind": "baps", "samples": 3}, model), people, 1, gates.GATE)
+    assert all(f"of {people} rows" in pair for pair in found.certificates[0].pairs)
+    assert found.verdict == "certified"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("unit_rows", [1, 3])
+@pytest.mark.parametrize("people", [10**3, 10**4, 10**5, 10**6, 10**7, 10**8])
+@pytest.mark.parametrize(
+    "mechanism", [{"kind": "baps", "samples": 3}, {"kind": "map", "epsilon": 1.0}], ids=["baps", "map"]
+)
+def test_a_release_gate_takes_half_a_second_of_processor_time(
+    mechanism: dict[str, object], people: int, unit_rows: int
+) -> None:
+    """Beside the charge, which a release has worked out before."""
+    columns = gates.small_models.__globals__["COLUMNS"]
+    for spec in ({"family": "bernoulli", "column": "cured"}, {"family": "exponential", "column": "days"}):
+        model = parse_model(spec, columns)
+        parsed = parse_mechanism(mechanism, model)
+        parsed.cost(model, people, unit_rows)
+        before = time.thread_time()
+        found = gates.audited(model, parsed, people, unit_rows, gates.GATE)
+        taken = time.thread_time() - before
+        assert found.verdict == "certified"
+        assert taken <= allowed(0.5), (spec, taken)
 
 
 def test_audits_can_neither_name_a_release_nor_read_a_row() -> None:

@@ -40,13 +40,16 @@ class Effort:
     """By role; None where nothing is drawn."""
 
 
-GATE = Effort(points=20_000)
+GATE = Effort(points=40_000)
 
 
 def people_looked_at(people: int, points: Callable[[int], int], effort: Effort) -> int:
-    """As many as there are, or where the grid of so many has more points than a tenth of what may be looked at, so many fewer
-    that it has not: points grow like the root of people. Certificates name the sums they are about."""
-    limit, looked_at = max(POINTS_LEAST, effort.points // 10), people
+    """As many as there are where two tables of theirs may be looked at: the charge and the constants are those that the release
+    needs anyway. Else so many fewer that a grid has a seventh of those points, which grow like the root of people; other people
+    cost another charge to work out. Certificates name the sums they are about."""
+    if points(people) <= effort.points // 2:
+        return people
+    limit, looked_at = max(POINTS_LEAST, effort.points // 7), people
     while looked_at > 1 and (size := points(looked_at)) > limit:
         looked_at = max(1, math.floor(looked_at * (limit / size) ** 2 * 0.98))
     return looked_at

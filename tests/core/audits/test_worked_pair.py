@@ -176,7 +176,7 @@ def test_conformance_finds_distances_that_were_worked_out(draws: int, distance: 
 
 @pytest.mark.parametrize("rounds", [40, deep(1_000)])
 def test_conformance_is_as_strong_as_it_says_and_alarms_no_more_often(rounds: int) -> None:
-    """Equal cells, 10⁵ draws: 4 of 40 missed at the distance named would be a fault (10⁻³), 7 alarms of 1,000 true ones too (10⁻⁴)."""
+    """Of 40 at the distance named 4 missed would be a fault (10⁻³), of 1,000 true ones 7 alarms (10⁻⁴)."""
     rng, cells, draws = np.random.default_rng(20), 40, 10**5
     law, tilt = np.full(cells, 1 / cells), np.tile([1.0, -1.0], cells // 2)
     away = law * (1 + 2 * least_distance(cells, draws) * tilt)
