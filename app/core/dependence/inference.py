@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.core.dependence import leakage, odds
 from app.core.dependence.bound import Bound, least
-from app.core.dependence.losses import Losses, mean_distance, mixed_curve, variation
+from app.core.dependence.losses import Losses, group_size, mean_distance, mixed_curve, variation
 from app.core.dependence.structure import Method, Structure
 from app.core.privacy.together.path import pure_curve
 
@@ -79,7 +79,7 @@ def secret_curve(losses: Losses, structure: Structure) -> Array:
     """R: **H**, or **K** where a quilt is better."""
     curve = mixed_curve(losses, structure.members, structure.couplings())
     for near, told in structure.quilts(structure.people):
-        curve = np.minimum(curve, told + np.array(losses.group(near).curve))
+        curve = np.minimum(curve, told + np.array(losses.group(group_size(near, losses.people)).curve))
     return np.asarray(curve)
 
 
