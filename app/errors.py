@@ -35,6 +35,8 @@ PosternError
 │   └── BudgetExhausted          budget_exhausted
 ├── RateLimited                  rate_limited (retry later)
 ├── Unavailable                  unavailable (retry later), too_busy
+│   ├── ProgramTooOld            unavailable (another version has migrated the database)
+│   ├── OutcomeUnknown           unavailable (with `outcome: unknown`: a commit was interrupted)
 │   └── LedgerUntrusted          ledger_untrusted (history was lost or changed: a person has to decide)
 ├── IntegrityFailure             integrity_failure (ledger does not verify)
 └── NumericalFailure             numerical_failure (NaN or infinity: refuse the release)
@@ -326,6 +328,26 @@ class Unavailable(PosternError):
     def __init__(self, detail: str, retry_after_s: int = 1, **facts: Any) -> None:
         super().__init__(detail, **facts)
         self.retry_after_s = retry_after_s
+
+
+class OutcomeUnknown(Unavailable):
+    """The connection was lost while a change was being committed: it may be there or not."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the database fell silent while this was being committed: whether it was done is not known; "
+            "repeat the request with the same Idempotency-Key",
+            outcome="unknown",
+        )
+
+
+class ProgramTooOld(Unavailable):
+    """Another version has migrated the database: this one must not write to what it does not know."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this program is older than the database: install the version that migrated it, or a newer one", 60
+        )
 
 
 class TooBusy(Unavailable):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -61,6 +62,7 @@ class Settings(BaseSettings):
         repr=False,
         description="a URL that starts with sqlite:/// or postgresql://",
     )
+    database_silence_s: float = Field(default=1.5, ge=0.3, le=600, description="seconds from 0.3 to 600")
     redis_url: str | None = Field(
         default=None, repr=False, description="a URL that starts with redis://, rediss:// or unix://"
     )
@@ -93,6 +95,23 @@ class Settings(BaseSettings):
     )
     body_bytes_max: Annotated[ByteSize, Field(ge=1024)] = Field(
         default=ByteSize(1024**2), description="a size of at least 1KiB, such as 1MiB"
+    )
+    header_bytes_max: Annotated[ByteSize, Field(ge=1024, le=1_048_576)] = Field(
+        default=ByteSize(32 * 1024), description="a size from 1KiB to 1MiB, such as 32KiB"
+    )
+    headers_max: int = Field(default=100, ge=8, le=10_000, description="a whole number from 8 to 10000")
+    header_s: float = Field(default=10.0, ge=0.1, le=3600, description="seconds from 0.1 to 3600")
+    body_s: float = Field(default=20.0, ge=0.1, le=3600, description="seconds from 0.1 to 3600")
+    body_bytes_per_s_min: int = Field(
+        default=500, ge=1, le=1_000_000_000, description="a whole number from 1 to 1000000000"
+    )
+    idle_s: float = Field(default=15.0, ge=0.1, le=3600, description="seconds from 0.1 to 3600")
+    sockets_max: int = Field(default=4_000, ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    sockets_per_address_max: int = Field(
+        default=1_000, ge=1, le=1_000_000, description="a whole number from 1 to 1000000"
+    )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="addresses or networks of proxies separated by ',', such as 10.0.0.7,192.168.4.0/24"
     )
     samples_max: int = Field(default=1_000_000, ge=1, le=100_000_000, description="a whole number from 1 to 100000000")
     epsilon_max: float = Field(
@@ -128,6 +147,8 @@ class Settings(BaseSettings):
     auth_failures_per_s: float = Field(
         default=20.0, ge=0, le=1e6, description="refused keys a second from 0 to 1000000 (0: no limit)"
     )
+    key_days: float = Field(default=365.0, gt=0, le=36_500, description="days above 0 and at most 36500")
+    key_days_max: float = Field(default=1_830.0, gt=0, le=36_500, description="days above 0 and at most 36500")
     rights_poll_s: float = Field(
         default=0.4,
         gt=0,
@@ -233,6 +254,25 @@ class Settings(BaseSettings):
         if not all(re.fullmatch(r"[0-9a-fA-F]{64}", key) for key in keys):
             raise ValueError("public keys of 64 hexadecimal digits separated by ','")
         return keys
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _split_proxies(cls, value: Any) -> Any:
+        return tuple(filter(None, re.split(r"[\s,]+", value))) if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        """Not `*`, and no network of everybody: who may say where a request comes from has to be somebody."""
+        expected = str(cls.model_fields["trusted_proxies"].description)
+        for proxy in proxies:
+            try:
+                network = ip_network(proxy, strict=False)
+            except ValueError:
+                raise ValueError(expected) from None
+            if network.prefixlen == 0:
+                raise ValueError(expected)
+        return proxies
 
     @field_validator("log_level", "log_format", mode="before")
     @classmethod

@@ -272,11 +272,26 @@ def test_containers_cannot_write_outside_their_volumes() -> None:
         assert "data:/var/lib/postern" in services()[name]["volumes"]
 
 
-def test_the_composition_passes_only_variables_that_are_settings() -> None:
+FIXED_BY_THE_COMPOSITION = {"POSTERN_DATABASE_URL", "POSTERN_REDIS_URL", "POSTERN_EMBEDDED_WORKER"}
+FIXED_BY_THE_IMAGE = {"POSTERN_DATA_DIR", "POSTERN_HOST", "POSTERN_PORT"}
+
+
+def test_the_composition_passes_every_setting_and_gives_none_a_default_of_its_own() -> None:
     known = {variable_name(field) for field in Settings.model_fields}
-    for service in services().values():
-        given = {key for key in service.get("environment", {}) if key.startswith(PREFIX)}
-        assert given <= known
+    for name in ("migrate", "api", "worker"):
+        given = services()[name]["environment"]
+        assert set(given) == known - FIXED_BY_THE_IMAGE
+        for key, value in given.items():
+            assert key in FIXED_BY_THE_COMPOSITION or re.fullmatch(rf"\$\{{{key}:[-?][^}}]*\}}", value), key
+            assert key in FIXED_BY_THE_COMPOSITION or ":?" in value or value.endswith(":-}"), key
+
+
+def test_docs_of_operations_list_every_setting_with_what_is_expected() -> None:
+    rows = re.findall(
+        rf"^\| `({PREFIX}\w+)` \| [^|]* \| ([^|]*) \|", (ROOT / "docs/operations.md").read_text(), re.MULTILINE
+    )
+    expected = {variable_name(name): field.description for name, field in Settings.model_fields.items()}
+    assert dict(rows).keys() == expected.keys()
 
 
 def test_every_defect_of_make_test_defects_still_has_its_place() -> None:

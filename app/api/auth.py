@@ -15,6 +15,7 @@ from app.errors import Forbidden, Unauthenticated
 from app.services.people import verify_key
 from app.services.people.verify_key import TOKEN
 from app.services.principals import Analyst, AnyPrincipal, Auditor, Dashboard, Overseer, Reader, Rehearser, Steward
+from app.services.runtime.computing_room import asking
 from app.services.runtime.identifiers import is_rehearsal
 from app.services.runtime.rate_limits import RateLimits, address_of
 
@@ -49,6 +50,7 @@ async def read_principal(request: Request) -> AnyPrincipal:
             runtime.limits.note_failure(address)
         raise
     await _count(request, runtime.limits, principal.key_id)
+    asking(principal)
     return principal
 
 

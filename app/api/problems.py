@@ -33,6 +33,7 @@ from app.errors import (
 MEDIA_TYPE = "application/problem+json"
 
 PROBLEMS: dict[str, tuple[int, str]] = {
+    "malformed_request": (400, "This is not an HTTP request"),
     "malformed_body": (400, "The body is not the JSON it should be"),
     "unauthenticated": (401, "A valid key is needed"),
     "key_revoked": (401, "This key was revoked"),
@@ -42,6 +43,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "not_found": (404, "No such thing"),
     "method_not_allowed": (405, "This address does not take that method"),
     "not_acceptable": (406, "That format cannot be written here"),
+    "request_timeout": (408, "The request took too long to arrive"),
     "conflict": (409, "The request contradicts the present state"),
     "idempotency_conflict": (409, "This idempotency key was used with another body"),
     "name_taken": (409, "That name is taken"),
@@ -71,6 +73,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "vacuous_guarantee": (422, "The guarantee would promise nothing"),
     "numerical_failure": (422, "The cost cannot be computed safely, so the release is refused"),
     "rate_limited": (429, "Too many requests; try again when told"),
+    "headers_too_large": (431, "The request line and headers are too large"),
     "internal": (500, "Something went wrong on our side"),
     "integrity_failure": (500, "The ledger does not verify"),
     "unavailable": (503, "Something this needs is away; try again later"),
@@ -78,7 +81,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "too_busy": (503, "Too much work at once; try again later"),
 }
 
-BORN_OF_HTTP = frozenset({"method_not_allowed"})
+BORN_OF_HTTP = frozenset({"method_not_allowed", "malformed_request", "request_timeout", "headers_too_large"})
 """Codes that exist only because of HTTP; every other one is in `app/errors.py`."""
 
 _CODE_OF_STATUS = {

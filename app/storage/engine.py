@@ -12,7 +12,7 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Table, event, text
 from sqlalchemy.dialects import postgresql, sqlite
@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from app.errors import Unavailable
+from app.errors import OutcomeUnknown, Unavailable
 from app.storage.database_url import (
     BUSY_TIMEOUT_S,
     CONNECT_TIMEOUT_S,
@@ -30,6 +30,9 @@ from app.storage.database_url import (
     parse_database_url,
     prepare_sqlite_file,
 )
+
+if TYPE_CHECKING:
+    from app.storage.postgres.silence import Silence
 
 _PRAGMAS = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 # Primary result codes that say "not now" rather than "wrong statement".
@@ -46,6 +49,10 @@ _SQLITE_AWAY = frozenset(
 )
 
 GIVEN_BACK_S = 1.0
+SILENCE_S = 1.5
+TCP_SILENCE_MS = 5_000
+KEPT_ALIVE = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+"""For a machine that is gone without a word; a process that is frozen is noticed by `Silence`."""
 
 # At debug level the driver logs statements together with their parameters: key hashes and samples.
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)
@@ -54,9 +61,13 @@ logging.getLogger("aiosqlite").setLevel(logging.WARNING)
 class Database:
     """One pool for a process. Used from one event loop."""
 
-    def __init__(self, url: URL, engine: AsyncEngine, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, url: URL, engine: AsyncEngine, options: Mapping[str, Any] | None = None, silence: "Silence | None" = None
+    ) -> None:
         """`options` travel with every connection: who signs for this process, for one."""
         self.url = url
+        self._silence = silence
+        self._shares = False
         engine = engine.execution_options(**(options or {}))
         self.is_sqlite = is_sqlite(url)
         self._engine = engine
@@ -69,16 +80,33 @@ class Database:
             self._writers = engine
 
     @classmethod
-    def open(cls, url: str, *, pool_size: int = 10, options: Mapping[str, Any] | None = None) -> "Database":
-        """Connects lazily: a database that is away is noticed by the first use, as `Unavailable`."""
+    def open(
+        cls,
+        url: str,
+        *,
+        pool_size: int = 10,
+        options: Mapping[str, Any] | None = None,
+        silence_s: float = SILENCE_S,
+        beside: "Database | None" = None,
+    ) -> "Database":
+        """Connects lazily: a database that is away is noticed by the first use, as `Unavailable`. One that says nothing for
+        `silence_s` is taken to be away; what is known of that is shared with another pool of the process, `beside` this one."""
         parsed = parse_database_url(url)
-        engine = _sqlite(parsed, pool_size) if is_sqlite(parsed) else _postgres(parsed, pool_size)
-        return cls(parsed, engine, options)
+        if is_sqlite(parsed):
+            return cls(parsed, _sqlite(parsed, pool_size), options)
+        from app.storage.postgres.silence import Silence  # the embedded default should not have to load a driver
+
+        silence = Silence(silence_s) if beside is None or beside._silence is None else beside._silence
+        opened = cls(parsed, _postgres(parsed, pool_size, silence), options, silence)
+        opened._shares = beside is not None
+        return opened
 
     async def dispose(self) -> None:
         """Closes every connection. Those that cancelled work is still giving back are waited for, though not for ever: one
         that comes back after its pool was replaced would be closed by nobody."""
         ends = asyncio.get_running_loop().time() + GIVEN_BACK_S
+        if self._silence is not None and not self._shares:
+            await self._silence.close()
         while self._pool_in_use() and asyncio.get_running_loop().time() < ends:  # noqa: ASYNC110 (a pool tells nobody)
             await asyncio.sleep(0.005)
         await self._engine.dispose()
@@ -90,6 +118,7 @@ class Database:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A snapshot; whatever the block does is rolled back."""
+        self._refuse_if_silent()
         with _translated():
             async with self._readers.connect() as connection:
                 yield connection
@@ -99,11 +128,23 @@ class Database:
         """A transaction that is committed, durably, when the block ends.
 
         If the connection breaks during the commit itself the outcome is unknown to the caller, who gets
-        `Unavailable`; repeating the request with the same idempotency key settles it.
+        `OutcomeUnknown`; repeating the request with the same idempotency key settles it.
         """
-        with _translated():
-            async with self._write_lock, self._writers.begin() as connection:
-                yield connection
+        self._refuse_if_silent()
+        committing = False
+        try:
+            with _translated():
+                async with self._write_lock, self._writers.begin() as connection:
+                    yield connection
+                    committing = True
+        except Unavailable as away:
+            if committing and not self.is_sqlite and away.__cause__ is not None:
+                raise OutcomeUnknown from away.__cause__
+            raise
+
+    def _refuse_if_silent(self) -> None:
+        if self._silence is not None and self._silence.is_silent:
+            raise Unavailable("the database is not answering")
 
     async def ping(self) -> None:
         """Raises `Unavailable` if the database does not answer."""
@@ -142,7 +183,7 @@ def prepare_sqlite_connections(engine: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
-def _postgres(url: URL, pool_size: int) -> AsyncEngine:
+def _postgres(url: URL, pool_size: int, silence: "Silence") -> AsyncEngine:
     return create_async_engine(
         url,
         hide_parameters=True,
@@ -152,7 +193,10 @@ def _postgres(url: URL, pool_size: int) -> AsyncEngine:
         pool_timeout=BUSY_TIMEOUT_S,
         pool_pre_ping=True,
         connect_args={
+            "async_creator_fn": silence.connect,
             "connect_timeout": CONNECT_TIMEOUT_S,
+            "tcp_user_timeout": TCP_SILENCE_MS,
+            **KEPT_ALIVE,
             "application_name": "postern",
             "options": f"-c lock_timeout={BUSY_TIMEOUT_S}s -c idle_in_transaction_session_timeout=120s",
         },

@@ -101,6 +101,7 @@ def environment_for(backend: Backend, folder: Path, bytecode: Path | None, **cha
         "DATABASE_URL": backend.database_url,
         "LOG_LEVEL": "debug",
         "PUBLICATION_PACE": "0.001",
+        "DATABASE_SILENCE_S": "20",
         **({} if backend.redis_url is None else {"REDIS_URL": backend.redis_url}),
         **changes,
     }

@@ -1,5 +1,7 @@
 """Servers of a test's own that can be killed and come back: PostgreSQL with its data, Redis empty."""
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -26,6 +28,15 @@ class RestartablePostgres(PostgresServer):
         while any(Path(f"/proc/{pid}").exists() for pid in backends):
             assert time.monotonic() < deadline, "a backend outlived its postmaster"
             time.sleep(0.005)
+
+    def freeze(self) -> None:
+        """SIGSTOP of all its processes: connections stay open, and the kernel goes on acknowledging what is sent."""
+        for pid in (self.pid, *_children(self.pid)):
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        for pid in (self.pid, *_children(self.pid)):
+            os.kill(pid, signal.SIGCONT)
 
     def start_again(self) -> None:
         """Replays the log. The old one's watchdog would remove the folder, so it is kept until both stop."""

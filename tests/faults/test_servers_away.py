@@ -26,6 +26,10 @@ WARM_S = 1.5
 """For so long after PostgreSQL left, what is remembered is surely believed: rights are looked at every second, on a busy
 machine less often."""
 LOADERS = 2
+SILENCE_S = 1.5
+FROZEN_S = 4.0
+ON_A_BUSY_MACHINE_S = 1.5
+"""Beyond what was promised, for a process that does not get its turn."""
 
 Send = Callable[[], Awaitable[httpx.Response]]
 Seen = list[tuple[float, int]]
@@ -106,7 +110,7 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def served(forks: ForkServer, backend: Backend, folder: Path, bytecode: Path | None) -> AsyncIterator[Served]:
-    cluster = Cluster(forks, backend, folder, bytecode, STALE_RIGHTS_S=str(STALE_S))
+    cluster = Cluster(forks, backend, folder, bytecode, STALE_RIGHTS_S=str(STALE_S), DATABASE_SILENCE_S=str(SILENCE_S))
     try:
         await cluster.until_ready()
         async with (
@@ -160,6 +164,39 @@ async def test_a_killed_redis_goes_unnoticed_by_warm_questions_and_by_charges(
         with redis.Redis.from_url(own_redis.url) as cache:
             kept = [key for key in cache.scan_iter("*") if here.release.encode() in key]
         assert kept, "the cache did not fill again"
+
+
+async def test_a_frozen_postgresql_is_a_503_within_two_seconds_and_warm_questions_do_not_notice(
+    own_postgres: RestartablePostgres, forks: ForkServer, tmp_path: Path, bytecode: Path | None
+):
+    backend = Backend("postgres", own_postgres.url(own_postgres.create_database()), None)
+    await asyncio.to_thread(upgrade, backend.database_url)
+    async with served(forks, backend, tmp_path, bytecode) as here:
+        await asyncio.sleep(0.5)
+
+        async def timed(send: Send) -> tuple[httpx.Response, float]:
+            began = time.monotonic()
+            return await send(), time.monotonic() - began
+
+        async with here.load() as seen:
+            await asyncio.sleep(UNDER_LOAD_S)
+            own_postgres.freeze()
+            try:
+                asked = [here.request("frozen"), here.buy(here.release, 9), lambda: here.client.get("/readyz")]
+                for answer, took_s in await asyncio.gather(*map(timed, asked)):
+                    assert answer.status_code == 503, answer.text
+                    assert took_s < 2.0 + ON_A_BUSY_MACHINE_S
+                    assert "Retry-After" in answer.headers or not answer.json().get("ready", True)
+                answer, took_s = await timed(lambda: here.client.get("/readyz"))
+                assert (answer.status_code, took_s < 1.0) == (503, True)
+                await asyncio.sleep(FROZEN_S - 2 * SILENCE_S)
+            finally:
+                thawed = time.monotonic()
+                own_postgres.thaw()
+        assert statuses(seen, 0, thawed) == {200}, "a warm question waited for the database"
+        fresh = (await insist(here.request("frozen"), "request", 202)).json()["id"]
+        await here.until_published(fresh)
+        assert kinds_of(await here.world.entries(here.dataset), fresh) == ["reserve", "commit"]
 
 
 async def test_a_killed_postgresql_is_a_503_for_what_needs_it_and_nothing_else(

@@ -56,6 +56,7 @@ def settings_for(backend: Backend, folder: Path, **changes: Any) -> Settings:
         "data_dir": folder / "data",
         "redis_url": backend.redis_url,
         "embedded_worker": False,
+        "database_silence_s": 20,
         "publication_tick_s": 0.01,
         "publication_pace": 1e-6,
     }

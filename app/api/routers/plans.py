@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.api.auth import AnyKey
+from app.api.disconnects import while_wanted
 from app.api.documentation import JSON, KEY, operation
 from app.api.json_body import read_spec
 from app.api.parameters import runtime_of
@@ -43,5 +44,6 @@ async def post_plan(request: Request, principal: AnyKey) -> Response:
     spec = await read_spec(request, PlanBody, instead={"models": SharedPlanBody})
     runtime = runtime_of(request)
     if "models" in spec:
-        return model_response(SharedPlan.of(await plan_together(runtime, principal=principal, spec=spec)))
-    return model_response(Plan.of(await plan_release(runtime, spec=spec)))
+        together = plan_together(runtime, principal=principal, spec=spec)
+        return model_response(SharedPlan.of(await while_wanted(request, together)))
+    return model_response(Plan.of(await while_wanted(request, plan_release(runtime, spec=spec))))

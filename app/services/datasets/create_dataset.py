@@ -49,9 +49,9 @@ async def create_dataset(
         raise InvalidInput("population", NO_PEOPLE)
     if dataset.rehearsal is not None:
         await _refuse_taken(runtime, dataset, once)
-        with runtime.uploads.begin(dataset.id, limited=False) as kept:
-            async with runtime.computations:
-                made = await asyncio.to_thread(make_rows, runtime, dataset, dataset.rehearsal, kept)
+        async with runtime.uploads.begin(dataset.id, limited=False) as kept:
+            rows = dataset.rehearsal
+            made = await runtime.computations.run(lambda: make_rows(runtime, dataset, rows, kept))
             name = await asyncio.to_thread(kept.finish)
             return await _declare(runtime, steward, dataset, spec, once, (made.people, made.strata, name), also)
     if dataset.source["kind"] == "upload":

@@ -1,19 +1,17 @@
 """Costs of releases, computed off the event loop and remembered: they are functions of public numbers."""
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
 from app.core.kinds import ReleaseMechanism, ReleaseModel
 from app.core.kinds.fit_check import AnyCheck, with_check
 from app.core.privacy.release_cost import ReleaseCost
-from app.errors import InvalidInput, TooBusy, VacuousGuarantee
+from app.errors import InvalidInput, VacuousGuarantee
 from app.services.runtime.runtime import Runtime
 
 T = TypeVar("T")
 
 PEOPLE_ROWS_MAX = 10**9
-WAIT_S_MAX = 20.0
 
 
 async def release_cost(
@@ -35,15 +33,8 @@ def check_people(people: int, unit_rows: int) -> None:
 
 
 async def compute(runtime: Runtime, work: Callable[[], T]) -> T:
-    """Run numerical work in a thread, a few at a time."""
-    try:
-        await asyncio.wait_for(runtime.computations.acquire(), WAIT_S_MAX)
-    except TimeoutError:
-        raise TooBusy("too much is being computed", retry_after_s=5) from None
-    try:
-        return await asyncio.to_thread(work)
-    finally:
-        runtime.computations.release()
+    """Run numerical work in a thread, in its turn. Raises TooBusy."""
+    return await runtime.computations.run(work)
 
 
 def refuse_vacuous(field: str, epsilon: float, delta: float, ceiling: float, force: bool) -> None:

@@ -11,6 +11,7 @@ from prometheus_client import Counter
 
 from app.services.principals import AnyPrincipal
 from app.services.runtime.answer_thread_pool import AnswerRoom
+from app.services.runtime.computing_room import ComputingRoom
 from app.services.runtime.export_thread_pool import ExportRoom
 from app.services.runtime.rate_limits import RateLimits
 from app.services.runtime.reading_rights import ReadingRight
@@ -27,7 +28,6 @@ from app.storage.notary import OPTION, Notary
 from app.storage.signing_keys import DATA_KEY_FILE, SEALING_KEY_FILE, Keys, load_keys, read_or_make_secret
 from app.storage.witnesses import Witnesses, open_witnesses
 
-COMPUTATIONS_MAX = 2
 FOLLOWERS_MAX = 64
 """How many at a time may follow the progress of work in one process."""
 CACHE_FAILURES = Counter("postern_cache_failures_total", "Cache calls that failed and were served without it", ["call"])
@@ -73,7 +73,7 @@ class Runtime:
     sealing_key: Callable[[], SealingKey]
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    computations: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(COMPUTATIONS_MAX))
+    computations: ComputingRoom = field(default_factory=ComputingRoom)
     followers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FOLLOWERS_MAX))
     exports: ExportRoom = field(default_factory=ExportRoom)
     answers: AnswerRoom = field(default_factory=AnswerRoom)
@@ -102,7 +102,7 @@ async def open_runtime(settings: Settings) -> Runtime:
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     rights = Rights(settings.stale_rights_s)
     notary = Notary(lambda: _keys(settings))
-    database = Database.open(settings.database_url, options={OPTION: notary})
+    database = Database.open(settings.database_url, options={OPTION: notary}, silence_s=settings.database_silence_s)
     witnesses = open_witnesses(settings.data_dir, database.url, settings.redis_url, lambda: notary.keys)
     notary.pinned = frozenset(filter(None, [witnesses.disk.pinned(witnesses.place)]))
     cache = open_cache(settings.redis_url, on_failure=lambda call: CACHE_FAILURES.labels(call).inc())

@@ -23,7 +23,7 @@ async def watch_rights(runtime: Runtime, *, stop: asyncio.Event) -> None:
     to queue, must not keep a revoked key alive.
     """
     nudge = asyncio.Event()
-    own = Database.open(runtime.settings.database_url, pool_size=1)
+    own = Database.open(runtime.settings.database_url, pool_size=1, beside=runtime.database)
     beside = [asyncio.create_task(_listen(runtime, nudge)), asyncio.create_task(_flush_regularly(runtime))]
     try:
         while not stop.is_set():

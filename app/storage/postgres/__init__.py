@@ -1,0 +1,1 @@
+"""What is particular to PostgreSQL as the database of the service: connections that notice when it falls silent."""
