@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.storage.engine import insert_or_change
@@ -34,6 +34,12 @@ async def put_grant(connection: AsyncConnection, grant: Grant) -> None:
         key=("principal_id", "dataset_id"),
         change={"samples": grant.samples, "created_us": grant.created_us},
     )
+
+
+async def drop_grant(connection: AsyncConnection, principal_id: str, dataset_id: str) -> bool:
+    """True if there was one."""
+    statement = delete(grants).where(grants.c.principal_id == principal_id, grants.c.dataset_id == dataset_id)
+    return (await connection.execute(statement)).rowcount == 1
 
 
 async def get_grant(connection: AsyncConnection, principal_id: str, dataset_id: str) -> Grant | None:

@@ -42,6 +42,7 @@ PROMISED = {
     ("get", "/v1/analysts/{analyst_id}/keys"),
     ("delete", "/v1/keys/{key_id}"),
     ("put", "/v1/datasets/{dataset_id}/analysts/{analyst_id}"),
+    ("delete", "/v1/datasets/{dataset_id}/analysts/{analyst_id}"),
     ("post", "/v1/releases/{release_id}/access"),
     ("post", "/v1/releases/{release_id}/query"),
     ("post", "/v1/releases/{release_id}/queries"),

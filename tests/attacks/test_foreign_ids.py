@@ -14,6 +14,7 @@ CALLS = [
     ("steward", "GET", "/v1/datasets/{dataset}", None),
     ("steward", "POST", "/v1/datasets/{dataset}/releases", release_spec()),
     ("steward", "PUT", "/v1/datasets/{dataset}/analysts/{person}", {"epsilon": 1.0, "delta": 1e-6}),
+    ("steward", "DELETE", "/v1/datasets/{dataset}/analysts/{person}", None),
     ("steward", "GET", "/v1/datasets/{dataset}/ledger", None),
     ("auditor", "GET", "/v1/datasets/{dataset}/ledger", None),
     *((role, "POST", "/v1/datasets/{dataset}/rehearsals", {}) for role in ("steward", "analyst")),

@@ -130,6 +130,7 @@ def recipes(dataset_id: str) -> Recipes:
         ("POST", "/v1/releases/{release_id}/cancel"): nothing,
         ("POST", "/v1/datasets/{dataset_id}/releases"): [{"json": spec}],
         ("PUT", "/v1/datasets/{dataset_id}/analysts/{analyst_id}"): [{"json": {"epsilon": 1.0, "delta": 1e-6}}],
+        ("DELETE", "/v1/datasets/{dataset_id}/analysts/{analyst_id}"): nothing,
         ("GET", "/v1/datasets/{dataset_id}/ledger"): nothing,
         ("GET", "/v1/ledger/head"): nothing,
         ("POST", "/v1/ledger/verify"): nothing,

@@ -35,6 +35,7 @@ from app.services.datasets import (
     rehearse_dataset,
     set_cap,
     upload_data,
+    withdraw_access,
 )
 from app.services.principals import Steward
 from app.services.views import DatasetView
@@ -282,4 +283,16 @@ async def put_cap(request: Request, steward: OwnerKey, dataset_id: DatasetId, an
     view = await set_cap(
         runtime_of(request), steward=steward, dataset_id=dataset_id, principal_id=analyst_id, spec=spec
     )
+    return model_response(Cap.of(view))
+
+
+@router.delete(
+    "/datasets/{dataset_id}/analysts/{analyst_id}",
+    response_model=Cap,
+    **operation("withdraw_access", "Take back what a person may read", ROLE, THING),
+)
+async def delete_cap(request: Request, steward: OwnerKey, dataset_id: DatasetId, analyst_id: AnalystId) -> Response:
+    """Nothing of the dataset is read or bought by them from now on, on every process within a second. What was paid stays
+    spent; another cap gives back what was paid for."""
+    view = await withdraw_access(runtime_of(request), steward=steward, dataset_id=dataset_id, principal_id=analyst_id)
     return model_response(Cap.of(view))

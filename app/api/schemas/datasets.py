@@ -259,7 +259,7 @@ class CapBody(Spec):
     epsilon: Annotated[float, Field(gt=0, le=1e6)] | None = None
     delta: Delta | None = None
     slack_delta: Slack | None = Field(default=None, description="Only with the first cap: it stays as it was opened.")
-    samples: Annotated[int, Field(ge=0, le=SAMPLES_MAX)] | None = None
+    samples: Annotated[int, Field(ge=1, le=SAMPLES_MAX)] | None = None
     force: bool = Field(default=False, description="Accept a guarantee above the configured ceiling on ε.")
 
 

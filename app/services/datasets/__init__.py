@@ -14,6 +14,7 @@ from app.services.datasets.read_datasets import list_datasets, read_dataset
 from app.services.datasets.rehearse_dataset import rehearse_dataset
 from app.services.datasets.set_cap import set_cap
 from app.services.datasets.upload_data import check_data, upload_data
+from app.services.datasets.withdraw_access import withdraw_access
 
 __all__ = [
     "change_dataset",
@@ -31,4 +32,5 @@ __all__ = [
     "rehearse_dataset",
     "set_cap",
     "upload_data",
+    "withdraw_access",
 ]

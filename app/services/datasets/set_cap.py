@@ -11,6 +11,7 @@ from app.ledger.posting import cap_posting, open_posting
 from app.services.budgets import budget_view
 from app.services.datasets.read_datasets import owned
 from app.services.datasets.wide_caps import refuse_wide_cap
+from app.services.people.visibility import belongs_to
 from app.services.principals import Rehearser, Steward
 from app.services.runtime.cost_cache import refuse_vacuous
 from app.services.runtime.runtime import Runtime
@@ -37,7 +38,7 @@ async def set_cap(
     async with runtime.database.write() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id, lock=True), steward, dataset_id)
         person, changed = await get_principal(connection, principal_id), True
-        if person is None or person.role not in ("analyst", "dashboard"):
+        if person is None or person.role not in ("analyst", "dashboard") or not belongs_to(person, steward):
             raise NotFound("analyst", principal_id)
         if person.role == "analyst":
             if given - {"force", "slack_delta"} != {"epsilon", "delta"}:

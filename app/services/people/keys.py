@@ -15,6 +15,7 @@ from app.storage.keys import ApiKey, insert_key
 from app.storage.principals import get_principal
 
 LABEL_LENGTH_MAX = 200
+_DAY_US = 86_400_000_000
 
 
 async def create_key(
@@ -34,8 +35,7 @@ async def create_key(
     if len(label) > LABEL_LENGTH_MAX or not label.isprintable():
         raise InvalidInput("label", f"at most {LABEL_LENGTH_MAX} printable characters")
     now_us = runtime.clock()
-    if expires_us is not None and expires_us <= now_us:
-        raise InvalidInput("expires_at", "a time in the future")
+    expires_us = _expiry(runtime, now_us, expires_us)
     key_id, secret, token = new_token()
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
@@ -59,6 +59,16 @@ async def create_key(
         await idempotency.answer(runtime, connection, once, view)
     await announce_rights(runtime)
     return view
+
+
+def _expiry(runtime: Runtime, now_us: int, asked_us: int | None) -> int:
+    """Every key ends: where nobody said when, after the usual time."""
+    settings = runtime.settings
+    if asked_us is None:
+        return now_us + int(min(settings.key_days, settings.key_days_max) * _DAY_US)
+    if not now_us < asked_us <= now_us + settings.key_days_max * _DAY_US:
+        raise InvalidInput("expires_at", f"a time in the future, at most {settings.key_days_max:g} days from now")
+    return asked_us
 
 
 def key_view(key: ApiKey, token: str | None = None) -> KeyView:

@@ -11,11 +11,21 @@ from app.services.principals import AnyPrincipal, Auditor, Overseer, Reader, Ste
 from app.services.runtime.reading_rights import NOTHING_PAID, ReadingRight
 from app.storage import accesses, accounts, datasets, grants, releases
 from app.storage.populations import get_population
-from app.storage.principals import get_principal
+from app.storage.principals import Principal, get_principal
 from app.storage.releases import Release
+
+WITHDRAWN_EPSILON = 0.0
+"""The cap of an analyst whose access was withdrawn; caps that are asked for are above it."""
+WITHDRAWN = "access to this dataset was withdrawn by its steward"
 
 PENDING_RETRY_S = 2
 """What everyone but the steward is told of every pending release."""
+
+
+def belongs_to(person: Principal, steward: Steward) -> bool:
+    """Whether this steward may give the person rights, or take them: who made them may, and for a person whom the operator made
+    every steward. An analyst is at home in their own rehearsals."""
+    return person.created_by in (None, steward.id) or person.id == steward.id
 
 
 async def visible_datasets(connection: Connection, principal: AnyPrincipal) -> set[str] | None:
@@ -106,6 +116,9 @@ async def readable_samples(connection: Connection, reader: Reader, release: Rele
 
 async def _held(connection: Connection, reader: Reader, release: Release, published: dict[Any, int]) -> dict[Any, int]:
     """By part, None for a release of one model: what was bought, or granted if that is more, of what there is."""
+    account = await accounts.get_account(connection, account_id(release.dataset_id, reader.id))
+    if account is not None and account.epsilon == WITHDRAWN_EPSILON:
+        raise AccessRequired(WITHDRAWN)
     grant = await grants.get_grant(connection, reader.id, release.dataset_id)
     bought: dict[Any, int] = {}
     if None in published:

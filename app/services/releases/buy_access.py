@@ -13,7 +13,7 @@ from app.ledger.canonical import release_event
 from app.ledger.posting import Posting, access_posting
 from app.services.budgets import added_cost, budget_view, cost_view, explained, several_view
 from app.services.datasets.wide_caps import refuse_wide_cap
-from app.services.people.visibility import find_release, require_published
+from app.services.people.visibility import WITHDRAWN, WITHDRAWN_EPSILON, find_release, require_published
 from app.services.principals import Analyst
 from app.services.releases.parts import part_names, part_release, require_part
 from app.services.releases.stored_release import cost_from_json, stored_law
@@ -70,6 +70,8 @@ async def buy_access(
         steps = await _steps(connection, analyst, release, samples, part)
         if account is None:
             raise AccessRequired("ask the dataset's steward for a cap")
+        if account.epsilon == WITHDRAWN_EPSILON:
+            raise AccessRequired(WITHDRAWN)
         raised = [step for step in steps if step.samples > step.held]
         if raised:
             account = await _charge(runtime, connection, analyst, release, account, raised)
