@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from app.api.edge import EdgeConfig
     from app.services.runtime.runtime import Runtime
     from app.settings import Settings
 
@@ -54,7 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 async def running(settings: Settings) -> AsyncIterator[Runtime]:
     """Services open, the remains of a crash resolved, background work going; all of it stopped on the way out."""
     from app.services.audits import run_audits
-    from app.services.ledger import recover_on_start, watch_ledger
+    from app.services.ledger import keep_last_head, recover_on_start, watch_ledger
     from app.services.releases import run_worker
     from app.services.runtime.failpoints import arm_from
     from app.services.runtime.runtime import open_runtime
@@ -81,6 +82,7 @@ async def running(settings: Settings) -> AsyncIterator[Runtime]:
     finally:
         stop.set()
         await _finish(tasks)
+        await keep_last_head(runtime)
         await runtime.close()
 
 
@@ -127,6 +129,13 @@ def configure_logs(settings: Settings) -> None:
     configure(level=settings.log_level, style=settings.log_format)
 
 
+def server(settings: Settings, host: str | None, port: int | None, workers: int | None) -> EdgeConfig:
+    """The web server of `postern serve`, in one process or several."""
+    from app.api.edge import edge_config
+
+    return edge_config(FACTORY, settings, host=host, port=port, workers=workers)
+
+
 def openapi_text() -> str:
     """The OpenAPI document as committed. Needs no settings, no database and no network."""
     from app.api import openapi
@@ -140,4 +149,4 @@ def cli() -> None:
     from app.cli.main import run
     from app.cli.wiring import Wiring
 
-    run(Wiring(factory=FACTORY, configure_logs=configure_logs, openapi_text=openapi_text, running=running))
+    run(Wiring(server=server, configure_logs=configure_logs, openapi_text=openapi_text, running=running))

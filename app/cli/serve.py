@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from app.services.seed_demo import Demo
 
 _STARTUP_S_MAX = 120.0
-_STOP_GRACE_S = 15
 _QUESTION = {
     "estimand": {"kind": "parameter", "name": "theta"},
     "utility": {"kind": "squared"},
@@ -44,20 +43,7 @@ def serve(
     settings = Settings()
     wiring_of(context).configure_logs(settings)
     prepare_database(settings)
-    config = uvicorn.Config(
-        wiring_of(context).factory,
-        factory=True,
-        host=host or settings.host,
-        port=settings.port if port is None else port,
-        workers=workers or settings.workers,
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=_STOP_GRACE_S,
-    )
+    config = wiring_of(context).server(settings, host, port, workers)
     with config.bind_socket() as listening:
         if demo:
             _announce_when_ready(*listening.getsockname()[:2])

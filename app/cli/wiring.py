@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from uvicorn import Config
+
     from app.services.runtime.runtime import Runtime
     from app.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    factory: str
-    """Where each server process finds the application, as `module:function`."""
+    server: Callable[[Settings, str | None, int | None, int | None], Config]
+    """How the web server is set up, by settings and what the command line says of host, port and processes."""
     configure_logs: Callable[[Settings], None]
     openapi_text: Callable[[], str]
     running: Callable[[Settings], AbstractAsyncContextManager[Runtime]]

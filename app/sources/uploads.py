@@ -207,6 +207,15 @@ class PartialUpload:
     def __enter__(self) -> Self:
         return self
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """In a thread: overwriting gigabytes takes seconds, in which nobody else would be answered."""
+        await asyncio.shield(asyncio.to_thread(self.__exit__, kind, error, trace))
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

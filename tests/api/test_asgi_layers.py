@@ -188,3 +188,23 @@ async def test_layers_let_other_protocols_through(registry):
     ):
         await layer({"type": "lifespan"}, asyncio.sleep, asyncio.sleep)
     assert seen == ["lifespan"] * 4
+
+
+async def test_a_request_that_a_stop_cancels_is_told_to_come_again():
+    """The server would say 500, and the client would not try again."""
+    sent = []
+
+    async def endless(scope, receive, send):
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    layered = EnvelopeMiddleware(LastResortMiddleware(endless))
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "state": {}}
+    request = asyncio.create_task(layered(scope, None, send))
+    await asyncio.sleep(0)
+    request.cancel()
+    await request
+    assert sent[0]["status"] == 503
+    assert dict(sent[0]["headers"])[b"retry-after"] == b"1"

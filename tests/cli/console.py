@@ -13,7 +13,7 @@ import structlog
 
 from app.cli.main import run
 from app.cli.wiring import Wiring
-from app.main import openapi_text, running
+from app.main import openapi_text, running, server
 from tests.end_to_end.served import inherited
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def postern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
                 patched.delenv(name) if value is None else patched.setenv(name, value)
             patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
             with pytest.raises(SystemExit) as left:
-                run(Wiring("", _log_to_standard_error, openapi_text, running), list(arguments))
+                run(Wiring(server, _log_to_standard_error, openapi_text, running), list(arguments))
         out, err = capsys.readouterr()
         code = left.value.code
         return Ran(code if isinstance(code, int) else int(code is not None), out, err)

@@ -14,7 +14,7 @@ import pytest
 
 from app.cli.main import run
 from app.cli.wiring import Wiring
-from app.main import running
+from app.main import running, server
 from tests.cli.console import environment
 
 
@@ -66,7 +66,7 @@ def ask(line: str) -> Any:
 def postern_says(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     """Exit code, and the JSON on standard output or the sentence on standard error."""
     with pytest.raises(SystemExit) as left:
-        run(Wiring("", print, str, running), list(arguments))
+        run(Wiring(server, print, str, running), list(arguments))
     out, err = capsys.readouterr()
     return int(left.value.code or 0), json.loads(out) if out else err.strip()
 

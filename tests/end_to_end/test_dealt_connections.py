@@ -1,6 +1,7 @@
-"""Workers of one `postern serve` each get their share of connections; a second service on the port still fails."""
+"""Workers of one `postern serve` each get their share of connections, and end with it; a second service on the port fails."""
 
 import http.client
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ def process(backend: Backend, tmp_path: Path, bytecode: Path | None) -> Iterator
 
 
 @POSTGRES_DEEP
-def test_connections_opened_together_reach_every_worker(
+def test_connections_opened_together_reach_every_worker_and_workers_end_with_their_supervisor(
     process: ServingProcess, backend: Backend, tmp_path: Path, bytecode: Path | None
 ):
     deadline = time.monotonic() + 60
@@ -65,3 +66,11 @@ def test_connections_opened_together_reach_every_worker(
         assert "in use" in second.log
     finally:
         second.stop()
+    process.kill()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline, "a worker outlived its supervisor and holds the port"
+        time.sleep(0.05)
+    with socket.socket() as again:
+        again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        again.bind(("127.0.0.1", process.address.port))

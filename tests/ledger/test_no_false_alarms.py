@@ -16,6 +16,7 @@ from sqlalchemy.engine import make_url
 from app.ledger.head_record import encode_witness
 from app.ledger.posting import reserve_posting
 from app.ledger.signed_head import SigningKey
+from app.main import running
 from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head, tick
 from app.services.runtime.runtime import Runtime
 from app.settings import Settings
@@ -65,6 +66,19 @@ async def test_a_process_killed_between_commit_and_witness_raises_no_alarm(setti
     async with services(settings) as runtime:
         await world.on(runtime).dataset("second")
     assert await trusted(settings)
+
+
+async def test_a_stop_in_good_order_leaves_the_newest_head_with_its_witnesses(settings: Settings) -> None:
+    """A line written a moment before the stop: a database rolled back by that line would not be noticed otherwise."""
+    async with running(settings) as runtime:
+        world = await new_world(runtime)
+        await world.dataset()
+    async with services(settings) as runtime:
+        async with runtime.database.read() as connection:
+            stored = await ledger_heads.read_stored(connection)
+        assert stored.signed is not None
+        seen = await runtime.witnesses.seen(stored.signed.ledger)
+    assert [witness.signed for witness in seen] == [stored.signed] * (1 if settings.redis_url is None else 2)
 
 
 async def test_a_transaction_that_did_not_commit_raises_no_alarm(settings: Settings) -> None:
@@ -246,3 +260,22 @@ async def test_a_head_seen_by_a_request_in_the_middle_of_a_look_raises_no_alarm(
     monkeypatch.setattr(ledger_heads, "count_acts", slow_count)
     assert not await tick(runtime), "nothing went back, so nothing calls for a whole look"
     assert runtime.notary.fault is None
+
+
+async def test_secrets_that_change_one_process_at_a_time_never_make_the_others_distrust(settings: Settings) -> None:
+    """Old and new process charge in turns, in either order of restarts, with both public keys listed before."""
+    secrets = ["a" * 40, "b" * 40]
+    listed = tuple(SigningKey(secret).public.hex() for secret in secrets)
+    old, new = (
+        settings.model_copy(update={"signing_key": SecretStr(secret), "verifying_keys": listed}) for secret in secrets
+    )
+    async with started(old) as first:
+        world = await new_world(first)
+        async with started(new) as second:
+            for number, runtime in enumerate([first, second, second, first, second, first]):
+                await world.on(runtime).dataset(f"d{number}")
+                for each in (first, second):
+                    await tick(each, full=True)
+                    assert each.notary.fault is None
+    assert await trusted(old)
+    assert await trusted(new)

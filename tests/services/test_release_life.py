@@ -1,14 +1,16 @@
 """A release from request to publication or withdrawal, its charge and its rows, on both backends."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.core.statistics.sums import ExactStatistic, StatisticRequest
-from app.errors import BudgetExhausted, DataMissing
+from app.errors import BudgetExhausted, Conflict, DataMissing, PayloadTooLarge
 from app.ledger.amounts import ZERO, Amounts, prefix_charge
 from app.services.datasets.create_dataset import create_dataset
+from app.services.datasets.upload_data import check_data, upload_data
 from app.services.datasets.wipe_uploads import wipe_used_upload
 from app.services.ledger.recover import recover_on_start
 from app.services.releases import run_release
@@ -161,6 +163,34 @@ async def test_nobody_but_the_operator_learns_why_a_release_was_withdrawn(world:
     view = await read_release(world.runtime, principal=analyst.who, release_id=requested.id)
     assert view.status == "withdrawn"
     assert "gone" not in repr(view)
+
+
+async def test_an_upload_that_will_be_refused_is_refused_before_its_first_byte(world: World):
+    """While a release waits, and where the length that was announced is above the limit: gigabytes would come for nothing."""
+    dataset = await world.dataset()
+
+    async def never() -> AsyncIterator[bytes]:
+        raise AssertionError("the body was read")
+        yield b""
+
+    async def send(length: int | None = None) -> None:
+        await upload_data(world.runtime, steward=world.steward, dataset_id=dataset, chunks=never(), length=length)
+
+    for take in (upload_data, check_data):
+        with pytest.raises(PayloadTooLarge):
+            await take(
+                world.runtime,
+                steward=world.steward,
+                dataset_id=dataset,
+                chunks=never(),
+                length=world.runtime.uploads.bytes_max + 1,
+            )
+    await world.request(dataset)
+    with pytest.raises(Conflict, match="being drawn"):
+        await send()
+    await world.work()
+    with pytest.raises(AssertionError, match="was read"):
+        await send()
 
 
 async def test_an_upload_still_waiting_for_its_first_release_survives_a_restart(world: World):

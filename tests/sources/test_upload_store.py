@@ -244,3 +244,24 @@ def test_uploads_begun_during_sweeps_survive_them(store: UploadStore) -> None:
     finally:
         done.set()
         sweeper.join()
+
+
+async def test_wiping_does_not_hold_up_anybody_else(store: UploadStore) -> None:
+    """What is wiped may be gigabytes, and one loop answers everybody."""
+    turns = 0
+
+    async def live() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    living = asyncio.create_task(live())
+    try:
+        async with store.begin("ds_a") as upload:
+            await asyncio.to_thread(upload.write, bytes(8_000_000))
+            turns = 0
+    finally:
+        living.cancel()
+    assert turns > 3
+    assert list(store.root.iterdir()) == []

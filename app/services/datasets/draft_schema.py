@@ -17,7 +17,7 @@ async def draft_from_file(
     runtime: Runtime, *, steward: Steward, chunks: AsyncIterator[bytes], form: DeclaredForm = UNDECLARED
 ) -> SchemaDraft:
     """No cell is looked at, and nothing is kept. Raises UnsupportedFormat, PayloadTooLarge, InvalidRows about line 1."""
-    with runtime.uploads.begin(_NO_DATASET) as sent:
+    async with runtime.uploads.begin(_NO_DATASET) as sent:
         await sent.receive(chunks)
         return await asyncio.to_thread(_draft, runtime, sent, form)
 

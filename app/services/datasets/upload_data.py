@@ -10,7 +10,9 @@ A check does the same up to the moment of keeping, and says the same.
 import asyncio
 from collections.abc import AsyncIterator
 
-from app.errors import Conflict, UnsupportedFormat
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.errors import Conflict, PayloadTooLarge, UnsupportedFormat
 from app.services.datasets.dataset_sources import dataset_columns, dataset_unit
 from app.services.datasets.dataset_strata import strata_json
 from app.services.datasets.read_datasets import owned
@@ -40,7 +42,8 @@ async def upload_data(
 ) -> UploadView:
     """`length` is how many bytes will come, if that is known: for progress. Raises NotFound, UnsupportedFormat, PayloadTooLarge,
     InvalidRows, Conflict while releases are being drawn."""
-    dataset = await _uploadable(runtime, steward, dataset_id)
+    dataset = await _uploadable(runtime, steward, dataset_id, keeps=True)
+    _refuse_long(runtime, length)
     async with shown(runtime, dataset_id) as work:
         return await _upload(runtime, steward, dataset, _counted(chunks, work, length), form, work)
 
@@ -61,12 +64,12 @@ async def _upload(
     work: Work,
 ) -> UploadView:
     dataset_id = dataset.id
-    with runtime.uploads.begin(dataset_id) as sent:
+    async with runtime.uploads.begin(dataset_id) as sent:
         await sent.receive(chunks_through("upload.receiving", chunks))
         failpoint("upload.received")
         work.enter("checking", bytes_total=sent.size_bytes)
         await _look(runtime, dataset)
-        with runtime.uploads.begin(dataset_id, limited=False) as kept:
+        async with runtime.uploads.begin(dataset_id, limited=False) as kept:
             report = await asyncio.to_thread(_check_and_keep, runtime, dataset, form, sent, kept)
             name = await asyncio.to_thread(kept.finish)
             failpoint("upload.renamed")
@@ -87,19 +90,22 @@ async def check_data(
     length: int | None = None,
 ) -> UploadView:
     """What `upload_data` would say to the same bytes. Nothing of them is left when this ends, however it ends."""
-    dataset = await _uploadable(runtime, steward, dataset_id)
-    async with shown(runtime, dataset_id) as work:
-        with runtime.uploads.begin(dataset_id) as sent:
-            await sent.receive(_counted(chunks, work, length))
-            work.enter("checking", bytes_total=sent.size_bytes)
-            await _look(runtime, dataset)
-            report = await asyncio.to_thread(_check, runtime, dataset, form, sent)
+    dataset = await _uploadable(runtime, steward, dataset_id, keeps=False)
+    _refuse_long(runtime, length)
+    async with shown(runtime, dataset_id) as work, runtime.uploads.begin(dataset_id) as sent:
+        await sent.receive(_counted(chunks, work, length))
+        work.enter("checking", bytes_total=sent.size_bytes)
+        await _look(runtime, dataset)
+        report = await asyncio.to_thread(_check, runtime, dataset, form, sent)
     return _view(dataset_id, report, stored=False)
 
 
-async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str) -> Dataset:
+async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str, *, keeps: bool) -> Dataset:
+    """Whatever can be refused is refused before the first byte of the body is read."""
     async with runtime.database.read() as connection:
         dataset = owned(await datasets.get_dataset(connection, dataset_id), steward, dataset_id)
+        if keeps:
+            await _refuse_while_drawn(connection, dataset_id)
     if dataset.source["kind"] != "upload":
         raise UnsupportedFormat("body", f"no upload: the source of this dataset is `{dataset.source['kind']}`")
     if dataset.rehearsal is not None:
@@ -107,6 +113,16 @@ async def _uploadable(runtime: Runtime, steward: Steward, dataset_id: str) -> Da
     if dataset.archived_us is not None:
         raise Conflict("this dataset is archived: it takes no rows any more")
     return dataset
+
+
+async def _refuse_while_drawn(connection: AsyncConnection, dataset_id: str) -> None:
+    if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
+        raise Conflict("releases of this dataset are being drawn; upload again when they are done")
+
+
+def _refuse_long(runtime: Runtime, length: int | None) -> None:
+    if length is not None and length > runtime.uploads.bytes_max:
+        raise PayloadTooLarge("body", f"at most {runtime.uploads.bytes_max} bytes")
 
 
 async def _look(runtime: Runtime, dataset: Dataset) -> None:
@@ -138,8 +154,7 @@ async def _record(runtime: Runtime, steward: Steward, checked: Dataset, report: 
             raise Conflict("the dataset was changed while these rows were checked; upload them again")
         if current.n not in (None, report.people):
             raise Conflict("another upload with a different number of people finished first")
-        if any(release.dataset_id == dataset_id for release in await releases.list_unfinished(connection)):
-            raise Conflict("releases of this dataset are being drawn; upload again when they are done")
+        await _refuse_while_drawn(connection, dataset_id)
         await datasets.set_data(
             connection, dataset_id, n=report.people, upload_name=name, strata=strata_json(report.strata)
         )

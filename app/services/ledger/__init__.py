@@ -7,13 +7,14 @@ from app.services.ledger.recost_ledger import apply_recost, recost_ledger
 from app.services.ledger.recover import recover_on_start
 from app.services.ledger.rotate_signing_key import rotate_signing_key
 from app.services.ledger.verify_ledger import verify_ledger
-from app.services.ledger.watch_ledger import check_ledger_on_start, watch_ledger
+from app.services.ledger.watch_ledger import check_ledger_on_start, keep_last_head, watch_ledger
 
 __all__ = [
     "accept_head",
     "apply_recost",
     "check_ledger_on_start",
     "export_ledger",
+    "keep_last_head",
     "read_head",
     "read_ledger",
     "read_population_ledger",

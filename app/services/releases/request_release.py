@@ -201,7 +201,7 @@ async def _keep_and_reserve(
     if sealed is None:
         await _reserve(runtime, steward, release, cost, view, once, dataset.population)
         return
-    with runtime.uploads.begin(dataset.id) as kept:
+    async with runtime.uploads.begin(dataset.id) as kept:
         await asyncio.to_thread(kept.write, sealed.body)
         name = await asyncio.to_thread(kept.finish)
         failpoint("statistics.kept")
