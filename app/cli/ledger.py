@@ -161,6 +161,18 @@ def rotate(
     print_json({"key_id": with_runtime(work)})
 
 
+@app.command("public-key")
+def public_key() -> None:
+    """Print the public half of the signing key that the settings give, alone on standard output. Asks no database, so it answers
+    before the first head is signed and on a machine that only has the secret."""
+    from app.settings import Settings
+    from app.storage.signing_keys import load_keys
+
+    settings = Settings()
+    secret = None if settings.signing_key is None else settings.signing_key.get_secret_value()
+    typer.echo(load_keys(settings.data_dir, secret).signing.public.hex())
+
+
 def _only_offline(offline: bool, given: bool) -> None:
     if given and not offline:
         raise typer.BadParameter("a file and --public-key go with --offline")

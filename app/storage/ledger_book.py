@@ -17,6 +17,7 @@ from app.ledger.verification import Verifier
 from app.storage.accounts import account_values, curve_of, curve_text
 from app.storage.engine import is_away
 from app.storage.ledger_heads import read_stored, signature_values
+from app.storage.migrate import require_current
 from app.storage.notary import notary_of, untrusted
 from app.storage.paging import Page, decode_cursor, page_of
 from app.storage.tables import accounts, ledger_entries, ledger_head
@@ -31,10 +32,11 @@ async def post(connection: AsyncConnection, posting: Posting, *, accepted: bool 
     The account is written only over the revision the posting was made from, so a posting made without the
     account's lock fails here instead of losing somebody's charge. The head is locked last and held until the
     commit: lines of all accounts form one sequence. With a notary the head is checked before and signed after.
-    Raises LedgerUntrusted, also for an account that is not as its last lines leave it.
+    Raises LedgerUntrusted, also for an account that is not as its last lines leave it; ProgramTooOld.
 
     `accepted`: a person accepted the head in this very transaction, so it is continued whatever this process saw before.
     """
+    await require_current(connection)
     await _save(connection, posting)
     await _check_account(connection, posting)
     before = await read_stored(connection, lock=True)

@@ -13,9 +13,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.pool import NullPool
 
-from app.errors import Unavailable
+from app.errors import ProgramTooOld, Unavailable
 from app.storage.database_url import (
     BUSY_TIMEOUT_S,
     CONNECT_TIMEOUT_S,
@@ -38,8 +39,11 @@ def upgrade(url: str) -> str:
     engine = blocking_engine(parse_database_url(url))
     try:
         with engine.connect() as connection:
-            if _revision(connection) == head_revision():
+            found = _revision(connection)
+            if found == head_revision():
                 return head_revision()
+            if not _is_known(found):
+                raise ProgramTooOld
         with engine.execution_options(postern_write=True).begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
@@ -56,9 +60,36 @@ def upgrade(url: str) -> str:
 
 
 async def is_current(database: Database) -> bool:
-    """True if the database has exactly the revision this code was written for."""
+    """True if the database has exactly the revision this code was written for. Raises ProgramTooOld where it has one that this
+    code has never heard of."""
     async with database.read() as connection:
-        return await connection.run_sync(_revision) == head_revision()
+        found = await connection.run_sync(_revision)
+    if not _is_known(found):
+        raise ProgramTooOld
+    return found == head_revision()
+
+
+async def require_current(connection: AsyncConnection) -> None:
+    """In the transaction of a charge: whoever migrates waits until it has ended, and afterwards this code charges no more.
+
+    Raises ProgramTooOld, or Unavailable on an older database that took this one's place.
+    """
+    locked = " FOR SHARE" if connection.dialect.name == "postgresql" else ""
+    found = (await connection.execute(text(f"SELECT version_num FROM alembic_version{locked}"))).scalar()  # noqa: S608
+    if found == head_revision():
+        return
+    if not _is_known(found):
+        raise ProgramTooOld
+    raise Unavailable("the database is not at this version's schema; run `postern migrate` first")
+
+
+def _is_known(revision: str | None) -> bool:
+    return revision is None or revision in _known_revisions()
+
+
+@lru_cache(maxsize=1)
+def _known_revisions() -> frozenset[str]:
+    return frozenset(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ import pytest
 
 from app.cli.recost_table import recost_table
 from app.ledger.recost import Recost
+from app.ledger.signed_head import SigningKey
 from app.services.ledger.watch_ledger import check_ledger_on_start, remember_head
 from app.services.runtime.runtime import Runtime
 from app.services.seed_demo import seed_demo
@@ -171,3 +172,13 @@ def test_a_file_without_offline_is_a_mistake_that_is_said(postern: Postern) -> N
     done = postern("ledger", "verify", "ledger.ndjson")
     assert done.code == 2
     assert "--offline" in done.err
+
+
+def test_the_public_key_is_told_before_anything_was_signed(postern: Postern, tmp_path: Path) -> None:
+    """Whoever rotates a secret has to list its public key everywhere first, and asks with nothing but the secret."""
+    secret = "s" * 40
+    told = postern("ledger", "public-key", POSTERN_SIGNING_KEY=secret)
+    assert told.out == f"{SigningKey(secret).public.hex()}\n"
+    assert not (tmp_path / "data" / "postern.db").exists()
+    made = postern("ledger", "public-key").out
+    assert made == postern("ledger", "public-key").out != told.out

@@ -8,18 +8,22 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
-from app.errors import Unavailable
+from app.cli.session import prepare_database
+from app.errors import ProgramTooOld, Unavailable
 from app.ledger.hash_chain import GENESIS
+from app.services.runtime.check_readiness import check_readiness, is_ready
 from app.storage.audits.table import audits  # noqa: F401 (so that its table is known)
 from app.storage.database_url import parse_database_url
 from app.storage.engine import Database
 from app.storage.ledger_heads import read_stored
 from app.storage.migrate import blocking_engine, head_revision, is_current, upgrade
 from app.storage.tables import metadata
+from tests.conftest import Backend
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import free_port
+from tests.services.world import new_world, services, settings_for
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -56,6 +60,27 @@ def test_processes_that_start_together_migrate_once(empty_url: str) -> None:
     context.set_forkserver_preload(["app.storage.migrate"])
     with context.Pool(4) as pool:
         assert pool.map(upgrade, [empty_url] * 4) == [head_revision()] * 4
+
+
+async def test_a_program_older_than_its_database_says_so_and_charges_nothing(backend: Backend, tmp_path: Path) -> None:
+    """Migrated by a later version under a process that was serving, and then started again by hand."""
+    settings = settings_for(backend, tmp_path)
+    async with services(settings) as runtime:
+        world = await new_world(runtime)
+        dataset = await world.dataset()
+        async with runtime.database.write() as connection:
+            await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        with pytest.raises(ProgramTooOld, match="older than the database"):
+            await world.request(dataset)
+        checks = await check_readiness(runtime)
+        assert not is_ready(checks)
+        assert "older than the database" in checks["migrations"]["detail"]
+        assert checks["database"]["ok"]
+        assert await world.kinds(dataset) == ["open"]
+    with pytest.raises(ProgramTooOld):
+        await asyncio.to_thread(upgrade, backend.database_url)
+    with pytest.raises(ProgramTooOld):
+        await asyncio.to_thread(prepare_database, settings)
 
 
 def test_an_unreachable_server_is_unavailable_to_migrations() -> None:

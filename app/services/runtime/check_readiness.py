@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import Unavailable
+from app.errors import ProgramTooOld, Unavailable
 from app.services.runtime.runtime import Runtime
 from app.storage.migrate import is_current
 
@@ -26,6 +26,8 @@ async def check_readiness(runtime: Runtime) -> dict[str, dict[str, Any]]:
         current = await is_current(runtime.database)
         detail = "current" if current else "pending: run `postern migrate`"
         checks["migrations"] = {"ok": current, "detail": detail}
+    except ProgramTooOld as newer:
+        checks["migrations"] = {"ok": False, "detail": newer.detail}
     except Unavailable:
         checks["database"] = {"ok": False, "detail": "does not answer"}
         checks["migrations"] = {"ok": False, "detail": "unknown while the database is away"}

@@ -11,7 +11,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import psycopg
@@ -52,7 +52,7 @@ class Silence:
         return connection
 
     @contextlib.contextmanager
-    def watching(self, connection: "WatchedConnection") -> Any:
+    def watching(self, connection: "WatchedConnection") -> Iterator[None]:
         loop = asyncio.get_running_loop()
         timer = loop.call_later(self._patience_s * SLOW_SHARE, self._is_slow, connection, time.monotonic())
         try:
