@@ -69,9 +69,15 @@ def expected_of(column: Column) -> str:
         loose = "a declared spelling of one" if column.spellings or column.fold_case else "spelled exactly"
         return f"one of the declared levels, {loose}"
     if column.type == "date":
-        return "a date like 2024-03-31"
+        return f"a date like {example_of_date(column)}"
     number = "a whole number" if column.type == "integer" else "a finite number"
     return number if column.outside == "clip" else f"{number} from {column.lower} to {column.upper}"
+
+
+def example_of_date(column: Column) -> str:
+    return {"day.month.year": "31.03.2024", "day/month/year": "31/03/2024", "month/day/year": "03/31/2024"}.get(
+        column.written, "2024-03-31"
+    )
 
 
 def rule_of(column: Column, names: CellNames, expected: str, dialect: Dialect = DUCK) -> CellRule:

@@ -27,7 +27,7 @@ from app.sources.dialects.dialect import Dialect
 from app.sources.dialects.duckdb import DUCK
 
 REAL_PATTERN = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_REAL = re.compile(REAL_PATTERN)
+COMMA_PATTERN = REAL_PATTERN.replace(r"\.", ",")
 PERSON_LENGTH_MAX = 256
 PERSON_EXPECTED = f"an identifier of 1 to {PERSON_LENGTH_MAX} printable characters"
 
@@ -38,6 +38,9 @@ _DAY_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIM
 _NOTHING = '"NULL"'
 """The engine's word for a Parquet column without any value."""
 _DATE_PATTERN = r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+(?:Z|[+-][0-9:]+)?)?"
+_ORDERED_PATTERN = r"[0-9]{{1,2}}{0}[0-9]{{1,2}}{0}[1-9][0-9]{{3}}(?: [0-9:.]+(?: ?[AaPp][Mm])?)?"
+_ORDERS = {"day.month.year": (".", 2, 1), "day/month/year": ("/", 2, 1), "month/day/year": ("/", 1, 2)}
+"""What stands between, and the places of month and day."""
 _DAYS = "BETWEEN DATE '1000-01-01' AND DATE '9999-12-31'"
 
 
@@ -87,7 +90,7 @@ def cell_steps(
 def _number_steps(
     column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect
 ) -> CellSteps | None:
-    number = _number_of(cell, engine_type, dialect)
+    number = _number_of(column, cell, engine_type, dialect)
     if number is None or column.lower is None or column.upper is None:
         return None
     x, lower, upper = names.found, dialect.number(float(column.lower)), dialect.number(float(column.upper))
@@ -100,14 +103,16 @@ def _number_steps(
     readable = f"NOT {dialect.is_nan(x)}{whole}"
     return CellSteps(
         found=number,
-        gone=_no_number(cell, engine_type, names, spellings, dialect),
+        gone=_no_number(column, cell, engine_type, names, spellings, dialect),
         value=f"CASE WHEN {names.gone} THEN {_filled(column, column.missing, dialect)} WHEN {readable} THEN {clipped} END",
         valid=f"coalesce(CASE WHEN {names.gone} THEN {_allowed(column)} ELSE {fine}{refused} END, false)",
         beyond=f"coalesce(NOT {names.gone} AND {fine} AND NOT {inside}, false)",
     )
 
 
-def _number_of(cell: str, engine_type: str, dialect: Dialect) -> str | None:
+def _number_of(column: Column, cell: str, engine_type: str, dialect: Dialect) -> str | None:
+    if engine_type == TEXT and column.decimal == "comma":
+        return _spelled(cell, COMMA_PATTERN, lambda text: dialect.read_number(f"replace({text}, ',', '.')"), dialect)
     if engine_type == TEXT:
         return _spelled(cell, REAL_PATTERN, dialect.read_number, dialect)
     if engine_type.startswith("DECIMAL("):
@@ -115,9 +120,12 @@ def _number_of(cell: str, engine_type: str, dialect: Dialect) -> str | None:
     return dialect.cast(cell, "DOUBLE") if engine_type in _WHOLE | _FLOATING else None
 
 
-def _no_number(cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect) -> str:
+def _no_number(
+    column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect
+) -> str:
     """Codes such as -9 are missing however they are written."""
-    codes = [float(text) for text in spellings.missing if _REAL.fullmatch(text)]
+    pattern = COMMA_PATTERN if column.decimal == "comma" else REAL_PATTERN
+    codes = [float(text.replace(",", ".")) for text in spellings.missing if re.fullmatch(pattern, text)]
     coded = dialect.is_code(names.found, codes) if codes else "false"
     if engine_type == TEXT:
         return f"CASE WHEN {names.found} IS NOT NULL THEN {coded} ELSE {_is_missing(cell, spellings, dialect)} END"
@@ -130,7 +138,7 @@ def _date_steps(
 ) -> CellSteps | None:
     """The day as it is written: a time of day and a zone behind it are left out."""
     if engine_type == TEXT:
-        day = _spelled(cell, _DATE_PATTERN, lambda text: dialect.read_day(f"left({text}, 10)"), dialect)
+        day = _day_of_text(column, cell, dialect)
         missing = _is_missing(cell, spellings, dialect)
     elif engine_type in _DAY_TYPES:
         day, missing = dialect.day_of(cell), f"{cell} IS NULL"
@@ -144,6 +152,19 @@ def _date_steps(
         valid=f"CASE WHEN {names.gone} THEN {_allowed(column)} ELSE {fine} END",
         beyond="false",
     )
+
+
+def _day_of_text(column: Column, cell: str, dialect: Dialect) -> str:
+    if column.written not in _ORDERS:
+        return _spelled(cell, _DATE_PATTERN, lambda text: dialect.read_day(f"left({text}, 10)"), dialect)
+    mark, month, day = _ORDERS[column.written]
+
+    def iso(text: str) -> str:
+        year = f"left(split_part({text}, '{mark}', 3), 4)"
+        rest = (f"lpad(split_part({text}, '{mark}', {place}), 2, '0')" for place in (month, day))
+        return dialect.read_day(" || '-' || ".join([year, *rest]))
+
+    return _spelled(cell, _ORDERED_PATTERN.format(re.escape(mark)), iso, dialect)
 
 
 def derived_steps(

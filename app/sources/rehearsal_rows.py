@@ -4,6 +4,7 @@ They say nothing about anybody. With a privacy unit each person has one to `max_
 within a person, as an upload demands.
 """
 
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -54,19 +55,28 @@ def _cells(column: Column, size: int, chance: np.random.Generator) -> list[str]:
         return [levels[place] for place in chance.integers(0, len(levels), size).tolist()]
     if column.type == "date":
         days = chance.integers(*DAYS, size)
-        return [str(day) for day in (np.datetime64("1970-01-01") + days).tolist()]
+        return [_written(column, day) for day in (np.datetime64("1970-01-01") + days).tolist()]
     lower, upper = _bounds(column)
     if column.type == "integer":
         return [str(value) for value in chance.integers(int(lower), int(upper) + 1, size).tolist()]
     values: NDArray[np.float64] = np.clip(lower + (upper - lower) * chance.random(size), lower, upper)
+    if column.decimal == "comma":
+        return [_quoted(repr(value).replace(".", ",")) for value in values.tolist()]
     return [repr(value) for value in values.tolist()]
+
+
+def _written(column: Column, day: datetime.date) -> str:
+    pattern = {"day.month.year": "%d.%m.%Y", "day/month/year": "%d/%m/%Y", "month/day/year": "%m/%d/%Y"}
+    return day.strftime(pattern.get(column.written, "%Y-%m-%d"))
 
 
 def _identifiers(column: Column, owned: NDArray[np.int64]) -> list[str]:
     """Different for different people: a declared column that names them has to have room for that."""
     people = len(owned)
     if column.type == "date":
-        names = [str(day) for day in (np.datetime64("1970-01-01") + np.arange(min(people, DAYS[1]))).tolist()]
+        names = [
+            _written(column, day) for day in (np.datetime64("1970-01-01") + np.arange(min(people, DAYS[1]))).tolist()
+        ]
     elif column.type == "categorical":
         names = [_quoted(level) for level in column.levels[:people]]
     else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from app.core.schema import Column
 from app.errors import ColumnFault, RowProblem
-from app.sources.cell_rules import CellRule
+from app.sources.cell_rules import CellRule, example_of_date
 from app.sources.engine import Connection
 from app.sources.files.csv_lines import ROW
 from app.sources.scans import Scan
@@ -37,14 +37,17 @@ _OUTSIDE = _Words(
     "outside the declared bounds", "declare `outside: clip`; bounds come from public knowledge, not from rows"
 )
 _FRACTION = _Words("not whole", "declare the column as real")
-_NO_NUMBER = _Words("no number", "write a decimal point, or declare texts that mean no value as `missing_spellings`")
+_NO_NUMBER = _Words(
+    "no number",
+    "declare `decimal: comma` if that is how they are written, or texts that mean no value as `missing_spellings`",
+)
 _NO_LEVEL = _Words("none of the declared levels", "declare a spelling, or `outside: other`")
 _NO_LEVEL_AS_WRITTEN = _Words(
     _NO_LEVEL.are, "declare a spelling, `fold_case` if only capitals differ, or `outside: other`"
 )
 _NO_BINARY = _Words("neither yes nor no", "declare spellings with `true` and `false`")
 _NO_PERSON = _Words("no identifier of a person", None)
-_NO_DATE = _Words("no dates", "write days as ISO 8601 does, or declare texts that mean no value as `missing_spellings`")
+_NO_DATE = _Words("no dates", "declare how days are `written`, or texts that mean no value as `missing_spellings`")
 _SPELLING = {
     "real": _NO_NUMBER,
     "integer": _NO_NUMBER,
@@ -128,8 +131,10 @@ def _example(column: Column) -> str:
     if column.type == "binary":
         return "1"
     if column.type == "date":
-        return "2024-03-31"
-    return f"{column.lower:.0f}" if column.type == "integer" else repr(column.lower)
+        return example_of_date(column)
+    if column.type == "integer":
+        return f"{column.lower:.0f}"
+    return repr(column.lower).replace(".", "," if column.decimal == "comma" else ".")
 
 
 def _fault_sql(scan: Scan, name: str) -> str:

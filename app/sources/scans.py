@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from app.core.schema import Column, OtherColumns, PrivacyUnit
-from app.core.schema.spellings import bare
 from app.errors import InvalidRows, RowProblem
 from app.sources.cell_rules import CellRule
 from app.sources.engine import Connection, identifier, literal
 from app.sources.files.csv_lines import ROW, cells_of, lines_of
 from app.sources.files.formats import Format
-from app.sources.files.header import header_of, separator_of
+from app.sources.files.header import column_name, header_of, separator_of
 from app.sources.typed_rows import PROBLEMS_MAX, FileCell, stored_names, typed_rows
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
@@ -103,7 +102,7 @@ def stored_cells(
     row = connection.execute(header).fetchone()
     if row is None or row[0] is None:
         raise InvalidRows([RowProblem(1, ROW, "a header line naming the declared columns")])
-    found: list[str] = [bare(name) for name in row[0]]
+    found: list[str] = [column_name(name) for name in row[0]]
     others = other_names(found, columns, unit, other_columns)
     places = {name: FileCell(f"c{position}") for position, name in enumerate(found)}
     cells = ", ".join(f"cells[{position + 1}] AS c{position}" for position in range(len(found)))

@@ -84,7 +84,7 @@ def _source_of(spec: Spec) -> str | None:
 
 def _column(name: str, spec: Spec) -> Column:
     assert isinstance(spec, ColumnBase)  # noqa: S101 - every type of column is one
-    shared = {
+    shared: dict[str, Any] = {
         "public": spec.public,
         "missing": _policy(getattr(spec, "missing", "refuse")),
         "missing_spellings": tuple(spec.missing_spellings),
@@ -100,9 +100,10 @@ def _column(name: str, spec: Spec) -> Column:
             **shared,
         )
     if isinstance(spec, RealColumn | IntegerColumn):
-        return Column(name, spec.type, lower=spec.lower, upper=spec.upper, outside=spec.outside, **shared)
+        shared |= {"outside": spec.outside, "decimal": spec.decimal}
+        return Column(name, spec.type, lower=spec.lower, upper=spec.upper, **shared)
     if isinstance(spec, DateColumn):
-        return Column(name, spec.type, **shared)
+        return Column(name, spec.type, written=spec.written, **shared)
     assert isinstance(spec, BinaryColumn)  # noqa: S101 - the last of the types
     truths = ((value, tuple(texts)) for value, texts in ((TRUE, spec.true), (FALSE, spec.false)) if texts)
     return Column(name, spec.type, spellings=tuple(truths), **shared)

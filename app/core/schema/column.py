@@ -12,6 +12,8 @@ from typing import Any, Literal
 from app.core.schema.rows.expression import RowExpression
 
 ColumnType = Literal["binary", "categorical", "real", "integer", "date"]
+Decimal = Literal["point", "comma"]
+DateOrder = Literal["year-month-day", "day.month.year", "day/month/year", "month/day/year"]
 _ISO = re.compile(r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}")
 
 
@@ -36,7 +38,8 @@ class Column:
     A `public` one is known to everybody about everybody and the same in every neighbour, and constant within a person: it can
     tell strata apart. `missing` says what becomes of a cell without a value; `outside` of a number beyond the bounds, or of
     a text that is no level. `spellings` are further texts that a level has in files, or `true` and `false` of a binary
-    column; `missing_spellings` further texts that stand for no value.
+    column; `missing_spellings` further texts that stand for no value. `decimal` and `written` are how texts write numbers
+    and days.
 
     A column that is `derived` is in no file: it is computed from the others, row by row, once their policies were applied. A
     date is only there to derive others from.
@@ -53,6 +56,8 @@ class Column:
     spellings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     fold_case: bool = False
     missing_spellings: tuple[str, ...] = ()
+    decimal: Decimal = "point"
+    written: DateOrder = "year-month-day"
     derived: RowExpression | None = None
 
     @property
@@ -89,6 +94,10 @@ class Column:
             shown["fold_case"] = True
         if self.missing_spellings:
             shown["missing_spellings"] = list(self.missing_spellings)
+        if self.decimal != "point":
+            shown["decimal"] = self.decimal
+        if self.written != "year-month-day":
+            shown["written"] = self.written
         return shown
 
 

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from typing_extensions import TypeAliasType
 
 from app.core.language.tree import TEXT_LENGTH_MAX
-from app.core.schema.column import is_date
+from app.core.schema.column import DateOrder, Decimal, is_date
 from app.core.specs import Expects, Maybe, OneOf, Spec
 
 COLUMNS_MAX = 1_000
@@ -217,6 +217,11 @@ class _Bounded(DerivedBase):
         exclude_if=lambda policy: policy == "clip",
         description="Of a number beyond the bounds: it counts as the bound, or is refused at upload.",
     )
+    decimal: Decimal = Field(
+        default="point",
+        exclude_if=lambda mark: mark == "point",
+        description="How a text writes numbers: `2.5`, or with `comma` `2,5` and no other way. Nothing groups thousands.",
+    )
 
     @field_validator("upper")
     @classmethod
@@ -248,6 +253,11 @@ class DateColumn(ColumnBase):
     type: Literal["date"] = Field(description="What the cells hold.")
     missing: Annotated[_REFUSE_OR_GROUP | DateFill, Expects('refuse, group or {"value": a date}')] = Field(
         default="refuse", exclude_if=lambda policy: policy == "refuse", description=_MISSING_WORDS
+    )
+    written: DateOrder = Field(
+        default="year-month-day",
+        exclude_if=lambda order: order == "year-month-day",
+        description="How a text writes days: `2024-03-31`, or as said and no other way, with one digit or two.",
     )
 
 

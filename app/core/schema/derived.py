@@ -12,7 +12,7 @@ from app.errors import InvalidExpression, InvalidSchema
 def derived_column(column: Column, source: str, stored: Mapping[str, Column]) -> Column:
     """The column with its expression over the columns of the file. Raises InvalidSchema with the position in the text."""
     field = f"columns.{column.name}"
-    if column.spellings or column.fold_case or column.missing_spellings:
+    if column.spellings or column.fold_case or column.missing_spellings or column.decimal != "point":
         raise InvalidSchema(field, "no spellings: a derived column has no cells of its own")
     if isinstance(column.outside, Fill):
         raise InvalidSchema(

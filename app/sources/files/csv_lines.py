@@ -21,6 +21,7 @@ from app.sources.engine import literal
 from app.sources.files.unquoted_cells import BROKEN, CUT
 
 ROW = "*"
+IN_UTF_8 = "text in UTF-8 (for an upload `charset` says another, such as windows-1252)"
 CHUNK_BYTES = 1 << 20
 LINE_BYTES_MAX = 1 << 20
 
@@ -86,7 +87,7 @@ def count_lines(path: Path, *, unquoted: bool = False) -> int:
         while chunk := file.read(CHUNK_BYTES):
             _check_chunk(chunk, decoder, seen, _CONTROLS_SENT if unquoted else _CONTROLS)
     if decoder.getstate()[0]:
-        raise _problem(seen.lines + 1, "text in UTF-8")
+        raise _problem(seen.lines + 1, IN_UTF_8)
     if seen.last == b"\r":
         raise _problem(seen.lines + 1, "lines that end in \\n or \\r\\n")
     return seen.lines + (seen.last not in (b"", b"\n"))
@@ -98,7 +99,7 @@ def _check_chunk(chunk: bytes, decoder: codecs.IncrementalDecoder, seen: _Seen, 
         raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, at), "text without control characters")
     bad = _first_bad_byte(chunk, decoder)
     if bad is not None:
-        raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, bad), "text in UTF-8")
+        raise _problem(seen.lines + 1 + chunk.count(b"\n", 0, bad), IN_UTF_8)
     _check_ends(chunk, seen)
     if len(chunk) == CHUNK_BYTES and b"\n" not in chunk:
         raise _problem(seen.lines + 1, f"lines of at most {LINE_BYTES_MAX} bytes")

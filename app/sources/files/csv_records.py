@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from app.errors import InvalidRows, RowProblem
-from app.sources.files.csv_lines import CHUNK_BYTES, LINE_BYTES_MAX, ROW
+from app.sources.files.csv_lines import CHUNK_BYTES, IN_UTF_8, LINE_BYTES_MAX, ROW
 from app.sources.files.joined_lines import Joined, LineJoiner
 from app.sources.files.unquoted_cells import holds_marks, unquoted
 
@@ -96,18 +96,18 @@ def _blocks(path: Path, charset: str) -> Iterator[bytes]:
         if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8 or charset != "utf-8":
             file.seek(0)
         while chunk := file.read(CHUNK_BYTES):
-            text = _decoded(decoder, chunk, lines, final=False)
+            text = _decoded(decoder, chunk, lines, charset, final=False)
             block, rest = _whole_lines(rest + text.encode())
             if len(rest) > LINE_BYTES_MAX:
                 raise _problem(lines + 1 + block.count(_END), f"lines of at most {LINE_BYTES_MAX} bytes")
             lines += block.count(_END)
             yield block.replace(b"\r\n", _END)
-    rest += _decoded(decoder, b"", lines, final=True).encode()
+    rest += _decoded(decoder, b"", lines, charset, final=True).encode()
     if rest:
         yield rest + _END
 
 
-def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, lines: int, *, final: bool) -> str:
+def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, lines: int, charset: str, *, final: bool) -> str:
     carried = len(decoder.getstate()[0])
     bad = None
     try:
@@ -115,7 +115,8 @@ def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, lines: int, *, fi
     except UnicodeDecodeError as error:
         bad = max(0, error.start - carried)
     # Raised out here: the decoder's own error holds the rows.
-    raise _problem(lines + 1 + chunk.count(_END, 0, bad), "text in the character set that was declared")
+    expected = IN_UTF_8 if charset == "utf-8" else "text in the character set that was declared"
+    raise _problem(lines + 1 + chunk.count(_END, 0, bad), expected)
 
 
 def _whole_lines(block: bytes) -> tuple[bytes, bytes]:

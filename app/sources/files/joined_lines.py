@@ -94,9 +94,9 @@ class LineJoiner:
         for text in block.split(_END)[:-1]:
             if self._opened_at:
                 record += BREAK + text.replace(b"\r", BREAK)
-                state = _state(text, self._separator, inside=True)
+                state = line_state(text, self._separator, inside=True)
             else:
-                state = _state(text, self._separator, inside=False) if text.count(_QUOTE) % 2 else "whole"
+                state = line_state(text, self._separator, inside=False) if text.count(_QUOTE) % 2 else "whole"
                 record, self._opened_at = bytearray(text), self._line
             if state == "open" and len(record) > LINE_BYTES_MAX:
                 raise _problem(self._opened_at, f"{_UNCLOSED} within {LINE_BYTES_MAX} bytes")
@@ -117,7 +117,7 @@ def _longest_line(text: bytes) -> int:
     return int(np.diff(ends, prepend=-1, append=len(text)).max())
 
 
-def _state(text: bytes, separator: bytes, *, inside: bool) -> str:
+def line_state(text: bytes, separator: bytes, *, inside: bool) -> str:
     """How a line leaves its record: `whole`, `open` (inside quotes) or `broken`, which is for the engine to refuse."""
     at = 0
     while True:

@@ -8,10 +8,10 @@ from typing import Any
 from app.errors import InvalidRows, PosternError, RowProblem, UnsupportedFormat
 from app.sources.engine import EngineError, Limits, literal, open_engine
 from app.sources.files.arrow_messages import stream_start
-from app.sources.files.csv_lines import ROW
+from app.sources.files.csv_lines import IN_UTF_8, ROW
 from app.sources.files.declared import DeclaredForm
 from app.sources.files.formats import decide_format
-from app.sources.files.header import SNIFFED, cells, header_of
+from app.sources.files.header import SNIFFED, header_of, names_in
 from app.sources.files.prepared import marked_charset
 from app.sources.files.unpacking import packing_of, unpack
 from app.sources.scans import top_level
@@ -37,7 +37,9 @@ def names_and_types(path: Path, form: DeclaredForm, uploads: UploadStore) -> lis
 
 def _header_names(header: str, separator: str | None) -> Sequence[str]:
     """Without declared names to compare with, the separator that cuts the header into most cells."""
-    names = max((cells(header, each) for each in ([separator] if separator else SNIFFED)), key=len)
+    if "\ufffd" in header:
+        raise InvalidRows([RowProblem(1, ROW, IN_UTF_8)])
+    names = max((names_in(header, each) for each in ([separator] if separator else SNIFFED)), key=len)
     if not any(names):
         raise InvalidRows([RowProblem(1, ROW, "a header line with the names of the columns")])
     return names

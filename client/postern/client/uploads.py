@@ -56,8 +56,10 @@ def names_of(data: Any, content_type: str | None, charset: str | None) -> tuple[
         return body, kind
     opening = body[:_HEADER_BYTES_MAX] if isinstance(body, bytes) else next(body.open(), b"")
     packed_or_wide = opening.startswith((*_PACKED_MAGIC, b"\xff\xfe", b"\xfe\xff"))
-    line, end, _ = opening.partition(b"\n")
-    return (line + end, kind) if end and not packed_or_wide else (body, kind)
+    end = first = opening.find(b"\n") + 1
+    while end and opening.count(b'"', 0, end) % 2:  # a line break inside a name
+        end = opening.find(b"\n", end) + 1
+    return (opening[: end or first], kind) if first and not packed_or_wide else (body, kind)
 
 
 def _from_path(file: Path, content_type: str | None) -> tuple[Chunks, str]:

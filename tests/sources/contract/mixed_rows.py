@@ -41,6 +41,9 @@ COLUMNS = parse_columns(
         "score": {"type": "real", "lower": -2, "upper": 2, "missing": "group"},
         "tiny": {"type": "real", "lower": 0, "upper": 1e-200},
         "day": {"type": "date", "missing": {"value": "2020-02-29"}},
+        "price": {"type": "real", "lower": -5, "upper": 5, "decimal": "comma", "missing": "group"},
+        "left": {"type": "date", "written": "day.month.year", "missing": {"value": "2020-02-29"}},
+        "stay": {"type": "integer", "from": "left - day", "lower": -4000, "upper": 4000},
         "old": {"type": "binary", "from": "age >= 65 and arm != 'placebo'", "missing": {"value": False}},
         "ratio": {
             "type": "real",
@@ -66,7 +69,7 @@ COLUMNS = parse_columns(
         | {"missing": {"level": "unknown"}},
     }
 )
-STORED = ["cured", "arm", ODD, "site", "age", "dose", "score", "tiny", "day"]
+STORED = ["cured", "arm", ODD, "site", "age", "dose", "score", "tiny", "day", "price", "left"]
 ONE_ROW, THREE_ROWS = PrivacyUnit("who", 1), PrivacyUnit("who", 3)
 
 _CELLS: dict[str, list[Any]] = {
@@ -134,6 +137,18 @@ _CELLS: dict[str, list[Any]] = {
         "1000-01-01",
         "9999-12-31",
     ],
+    "price": ["2,5", "-0,1", " 1,75 ", "2.5", "3", ",5", "-9", "1e-1", "1,5e1", "", None, "1,000,0"],
+    "left": [
+        "29.02.2024",
+        "1.3.2024",
+        "31.12.1999 23:59",
+        "30.02.2024",
+        "2024-03-01",
+        "",
+        None,
+        "1/3/2024",
+        " 7.11.2023",
+    ],
 }
 
 
@@ -164,6 +179,8 @@ def clean_rows(count: int, seed: int = 8) -> dict[str, list[Any]]:
         "score": [source.choice([None, source.gauss(0, 1)]) for _ in range(count)],
         "tiny": [source.uniform(0, 1e-200) for _ in range(count)],
         "day": [day + datetime.timedelta(source.randrange(-300, 300)) for _ in range(count)],
+        "price": [source.choice([None, source.gauss(0, 2)]) for _ in range(count)],
+        "left": [day + datetime.timedelta(source.randrange(-300, 300)) for _ in range(count)],
     }
 
 
@@ -214,6 +231,8 @@ REQUESTS: dict[str, RowRequest[Any]] = {
     "log": StatisticRequest("age", "log_ratio", anchor=1.5, lower=0.0, upper=5.0, steps=2**20),
     "derived": StatisticRequest("ratio", lower=-5.0, upper=5.0, steps=4096),
     "underflow": StatisticRequest("product", lower=-1.0, upper=1.0, steps=2**20),
+    "prices": StatisticRequest("price", lower=-5.0, upper=5.0, steps=2**20),
+    "stays": StatisticRequest("stay", lower=-4000.0, upper=4000.0, steps=8000),
     "days": StatisticRequest("since", lower=-400.0, upper=400.0, steps=800),
     "bins": HistogramRequest(_SCORE, (0, 5, 2**19, 2**20)),
     "network": _network(),
