@@ -51,14 +51,17 @@ def _filter(account: Account) -> str:
 
 
 def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> CostView:
-    """What going from `held` to `samples` samples costs; `per_sample` is zero where samples are free."""
+    """What going from `held` to `samples` samples costs; `per_sample` is zero where samples are free.
+
+    From nothing it is what is known of them alone; a difference stands beside what is held, and only curves add.
+    """
     added = added_cost(cost, held, samples)
     return CostView(
-        epsilon=added.epsilon(delta),
+        epsilon=added.epsilon(delta) if held else added.alone(delta),
         delta=delta,
         pure_epsilon=finite(added.pure),
         per_sample={
-            "epsilon": cost.per_sample.epsilon(delta) if cost.per_sample.pure else 0.0,
+            "epsilon": cost.per_sample.alone(delta) if cost.per_sample.pure else 0.0,
             "pure_epsilon": finite(cost.per_sample.pure),
             "renyi": [[order, value] for order, value in zip(ORDERS, cost.per_sample.curve, strict=True)],
         },

@@ -131,7 +131,7 @@ async def test_a_plan_costs_nothing_and_says_what_a_release_would_cost(known: Se
     body = {"model": MODEL, "mechanism": {"kind": "baps", "samples": 100, "temperature": 1.0}, "n": 1000}
     for who in ("steward", "ada", "wall", "eve"):
         plan = await known.expect(200, who, "POST", "/plans", {**body, "delta": 1e-6})
-        assert 6.5 < plan["cost"]["epsilon"] < 6.7
+        assert 6.15 < plan["cost"]["epsilon"] < 6.3  # 6.57 by the curve
         assert abs(plan["cost"]["pure_epsilon"] - 65.7) < 0.1  # of the table drawn; the trim's range would be 588.9
 
 

@@ -12,6 +12,7 @@ import pytest
 from app.core.kinds import parse_model
 from app.core.kinds.one_parameter import ONE_PARAMETER
 from app.core.kinds.one_parameter.families import FAMILIES
+from app.core.privacy import Cost
 from app.core.schema import parse_columns
 from app.errors import InvalidInput, InvalidMechanism, InvalidModel, InvalidSchema
 from app.services.plans.plan_release import plan_release
@@ -54,10 +55,14 @@ async def plan(runtime: Runtime, **spec: Any) -> dict[str, Any]:
 
 
 def epsilon_of(planned: dict[str, Any], columns: dict[str, Any] | None = None, **changes: Any) -> float:
-    """The cost of what a plan proposes, with changes, computed without the plan."""
+    """What is charged for what a plan proposes, with changes, converted and computed without the plan."""
+    return total_of(planned, columns, **changes).epsilon(planned["cost"]["delta"])
+
+
+def total_of(planned: dict[str, Any], columns: dict[str, Any] | None = None, **changes: Any) -> Cost:
     model = parse_model(planned["model"], parse_columns(columns or {"cured": {"type": "binary"}}))
     mechanism = ONE_PARAMETER.parse_mechanism(planned["mechanism"] | changes)
-    return mechanism.cost(model, planned["n"], planned["privacy_unit_rows"]).total.epsilon(planned["cost"]["delta"])
+    return mechanism.cost(model, planned["n"], planned["privacy_unit_rows"]).total
 
 
 def test_every_family_is_planned_here():
@@ -71,7 +76,7 @@ async def test_a_family_is_planned_with_falling_error_and_rising_cost(runtime: R
     columns = {"x": column}
     model = {"family": family, "column": "x", **known}
     planned = await plan(runtime, model=model, columns=columns, n=2_000)
-    assert planned["cost"]["epsilon"] == epsilon_of(planned, columns)
+    assert planned["cost"]["epsilon"] == total_of(planned, columns).alone(planned["cost"]["delta"])
     curve = planned["curves"]["by_samples"]
     assert [point["samples"] for point in curve][-1] == 5_000
     for fewer, more in pairwise(curve):

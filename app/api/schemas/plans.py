@@ -133,7 +133,8 @@ class PlanBody(Spec):
 
 class PlanCost(Cost):
     best_order: float | None = Field(
-        description="The Rényi order that gives ε; null if the pure bound, or the law of Gaussian noise, does."
+        description="The Rényi order at which what is charged converts best; null if the pure bound, or the law of "
+        "Gaussian noise, gives less."
     )
     method: str = Field(description="How the supremum over neighbours was certified.")
     papers_pure_epsilon: Amount | None = Field(description="The papers' figure, for comparison; never charged.")

@@ -4,8 +4,9 @@ Costs add on curves and pure sums, never on converted ε (PRIVACY §2, Accounts)
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import truediv
+from typing import Protocol
 
 from app.core.privacy.gaussian import gaussian_epsilon
 from app.errors import NumericalFailure
@@ -20,19 +21,30 @@ ORDERS_VERSION = 1
 release; adding an order is a new version. A few fractional ones below 2 serve budgets with large ε, large ones small ε."""
 
 
+class Losses(Protocol):
+    """The law of the privacy loss of one draw, for N draws of the same pair of neighbours (`losses/`)."""
+
+    def epsilon(self, draws: int, delta: float) -> float:
+        """A proven ε of so many at `delta`, the same for prefixes of them; infinite where none is known."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Nats, for neighbours that replace one person's data among the same number of people.
 
     `pure` may be infinite; `curve[i]` is a proven upper bound of D_α at `ORDERS[i]`, in both directions and
     over all neighbouring datasets; `slack_delta` is what an inexact sampler adds to δ. `gaussian`: all of it is Gaussian
-    noise, curve α·ρ, to which `gaussian.py` applies; a cost of nothing is that too.
+    noise, curve α·ρ, to which `gaussian.py` applies; a cost of nothing is that too. `losses`: of `draws` independent draws, which
+    are all of it. It is no part of what is charged or compared: what is said about a release alone may rest on it.
     """
 
     pure: float
     curve: tuple[float, ...]
     slack_delta: float = 0.0
     gaussian: bool = False
+    losses: Losses | None = field(default=None, compare=False, repr=False)
+    draws: int = field(default=1, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.curve) != len(ORDERS):
@@ -53,12 +65,14 @@ class Cost:
         if count == 0:
             return ZERO_COST
         curve = tuple(value * count for value in self.curve)
-        return Cost(self.pure * count, curve, self.slack_delta * count, self.gaussian)
+        return Cost(self.pure * count, curve, self.slack_delta * count, self.gaussian, self.losses, self.draws * count)
 
     def plus(self, other: "Cost") -> "Cost":
         curve = tuple(a + b for a, b in zip(self.curve, other.curve, strict=True))
         gaussian = self.gaussian and other.gaussian
-        return Cost(self.pure + other.pure, curve, self.slack_delta + other.slack_delta, gaussian)
+        known = self if other == ZERO_COST else other if self == ZERO_COST else None
+        losses, draws = (None, 1) if known is None else (known.losses, known.draws)
+        return Cost(self.pure + other.pure, curve, self.slack_delta + other.slack_delta, gaussian, losses, draws)
 
     @property
     def gaussian_rho(self) -> float | None:
@@ -68,6 +82,14 @@ class Cost:
     def epsilon(self, delta: float) -> float:
         """The smallest ε this cost is known to satisfy at `delta`: `epsilon_of_curve`, the pure sum, or the noise's own law."""
         return self.best_order(delta)[0]
+
+    def alone(self, delta: float) -> float:
+        """The smallest ε a release of this cost is known to satisfy by itself: no more than `epsilon`, and less where the law of
+        its own losses says so. It does not add up with other releases, and no filter takes it for one."""
+        shown, rest = self.epsilon(delta), delta - self.slack_delta
+        if self.losses is None or not (rest > 0 and shown > 0):
+            return shown
+        return min(shown, self.losses.epsilon(self.draws, rest))
 
     def best_order(self, delta: float) -> tuple[float, float | None]:
         """(ε, the order it comes from), the order None where it comes from the pure sum or from the law of the noise."""

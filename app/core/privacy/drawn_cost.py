@@ -5,7 +5,7 @@ are for that, and this is only what is charged: the smaller of the two at every 
 what is owed (`every_pair.py`), and nobody's old charge should look too low because of that.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from app.core.grids.public_grid import ExponentialModel, directions
 from app.core.privacy.cost import ORDERS, Cost
 from app.core.privacy.kernel import kernel_ceiling
+from app.core.privacy.losses.drawn import DrawnLosses
 from app.core.privacy.mixed_orders import convex_envelope
 from app.core.privacy.neighbours import Neighbours
 from app.core.privacy.posterior_cost import WEIGHT_ERROR, grid_rounding, posterior_draw_cost, with_slack
@@ -36,6 +37,12 @@ class DrawnCost:
 @lru_cache(maxsize=512)
 def drawn_cost(model: ExponentialModel, people: int, unit_rows: int, temperature: float) -> DrawnCost:
     """Cached by the public numbers it is a function of: model, people, rows a person, temperature."""
+    found = _charged(model, people, unit_rows, temperature)
+    losses = DrawnLosses(model, people, unit_rows, temperature)
+    return replace(found, cost=replace(found.cost, losses=losses))
+
+
+def _charged(model: ExponentialModel, people: int, unit_rows: int, temperature: float) -> DrawnCost:
     visited = _visited(model, people, unit_rows, temperature)
     draw = posterior_draw_cost(model, people, unit_rows, temperature)
     if visited is None:

@@ -41,6 +41,20 @@ def every_pair(
     """None where that is too much work. `law` makes its own log-probabilities of those drawn, `size` points in all, the last
     column standing for as many as are missing."""
     work_max = WORK_ONE_ROW_MAX if law is None and neighbours.unit_rows == 1 else WORK_MAX
+    log_q = visited_tables(grid, neighbours, law, work_max)
+    if log_q is None:
+        return None
+    exact = law is not None and log_q.size <= EXACT_TABLES_MAX
+    return EveryPair(neighbours, log_q, unimodal=law is None, tolerance=0.0 if exact else TOLERANCE)
+
+
+def visited_tables(
+    grid: PublicGrid,
+    neighbours: Neighbours,
+    law: Callable[[Array, int], Array] | None = None,
+    work_max: float = WORK_ONE_ROW_MAX,
+) -> Array | None:
+    """log q of every dataset, a row each, points that none visits as one; None where that is too much work."""
     if not (_few(neighbours, grid.size) and _work(neighbours, 0) <= work_max):
         return None
     log_q = drawn_tables(grid, neighbours)
@@ -56,8 +70,7 @@ def every_pair(
         log_q = law(log_q, grid.size)
     if len(kept) < grid.size:
         log_q[:, -1] += np.log(grid.size - len(kept))
-    exact = law is not None and log_q.size <= EXACT_TABLES_MAX
-    return EveryPair(neighbours, log_q, unimodal=law is None, tolerance=0.0 if exact else TOLERANCE)
+    return log_q
 
 
 def lost(grid: PublicGrid, neighbours: Neighbours) -> float:

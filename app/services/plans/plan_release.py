@@ -167,6 +167,6 @@ def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -
         "check": None if check is None else _check_json(question, found, check),
     }
     if question.target is not None:
-        fits = view.epsilon <= question.target.epsilon
+        fits = cost.total.epsilon(delta) <= question.target.epsilon  # an account counts curves
         plan["target"] = {"epsilon": question.target.epsilon, "delta": delta, "fits": fits}
     return plan

@@ -94,7 +94,7 @@ def build_card(
     """A forced, vacuous guarantee says so in its first line. `account`: the dataset's, for what all releases together cost.
     Neither that nor `views` nor `population` (its name and account) is what a figure of the digest is about."""
     cost = cost_from_json(release.cost)
-    epsilon, order = cost.total.best_order(dataset.delta)
+    epsilon, order = cost.total.alone(dataset.delta), cost.total.best_order(dataset.delta)[1]
     vacuous = not epsilon <= epsilon_max
     model = stored_model(release, dataset)
     columns = dataset_columns(dataset)

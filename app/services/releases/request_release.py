@@ -8,10 +8,12 @@ release, use of the seal's plan, answer} → tell the workers. A refused charge 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from app.core.kinds import ReleaseMechanism, ReleaseModel, parse_check, parse_model, refuse_wide_budget
 from app.core.kinds.fit_check import AnyCheck, FitCheck
+from app.core.privacy.losses.known import with_known
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import Column
 from app.errors import BudgetExhausted, Conflict, DataMissing, IntegrityFailure, InvalidMechanism, StatisticsUsed
@@ -30,7 +32,7 @@ from app.services.releases.reserve_charge import charged_accounts, reserve_posti
 from app.services.releases.sealed_statistics import Sealed, give_out_plan, sealed_in
 from app.services.releases.stored_release import audit_to_json, cost_to_json
 from app.services.runtime import idempotency
-from app.services.runtime.cost_cache import refuse_vacuous, release_cost
+from app.services.runtime.cost_cache import compute, refuse_vacuous, release_cost
 from app.services.runtime.failpoints import failpoint
 from app.services.runtime.idempotency import Once
 from app.services.runtime.identifiers import REHEARSAL, new_id
@@ -105,7 +107,8 @@ async def _settled(
     refuse_wide_budget(mechanism, max(dataset.epsilon, *(account.epsilon for account in charged)))
     refuse_large_release(steward, model, mechanism)
     cost = await release_cost(runtime, model, mechanism, dataset.n, unit_rows, check)
-    epsilon = cost.total.epsilon(dataset.delta)
+    cost = await compute(runtime, partial(with_known, cost, dataset.delta))
+    epsilon = cost.total.alone(dataset.delta)
     refuse_vacuous("mechanism", epsilon, dataset.delta, runtime.settings.epsilon_max, bool(spec.get("force")))
     seconds = release_seconds(
         dataset, model, mechanism, cost, dataset.n, unit_rows, check

@@ -19,6 +19,7 @@ from app.core.kinds import (
 from app.core.kinds.fit_check import AnyCheck
 from app.core.privacy import ZERO_COST, Cost
 from app.core.privacy.cost import ORDERS_VERSION
+from app.core.privacy.losses.known import KnownLosses, figures_of
 from app.core.privacy.release_cost import ReleaseCost
 from app.core.schema import parse_columns
 from app.errors import IntegrityFailure
@@ -43,6 +44,8 @@ def cost_to_json(cost: ReleaseCost, law: int = CURRENT_LAW) -> dict[str, Any]:
         "papers_pure": _stored(cost.papers_pure),
         "method": cost.method,
         "grid_points": cost.grid_points,
+        "alone": [list(figure) for figure in figures_of(cost.per_sample)],
+        "once_alone": [list(figure) for figure in figures_of(cost.once)],
     } | ({"parts": [cost_to_json(part, law) for part in cost.parts]} if cost.parts else {})
 
 
@@ -59,8 +62,16 @@ def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
         raise IntegrityFailure("this release was charged on another list of orders")
     gaussian = bool(stored.get("gaussian", False))
     return ReleaseCost(
-        per_sample=_cost(stored["pure"], stored["curve"], stored.get("slack_delta", 0.0), gaussian),
-        once=_cost(stored["once_pure"], stored["once_curve"], stored.get("once_slack_delta", 0.0), gaussian)
+        per_sample=_cost(
+            stored["pure"], stored["curve"], stored.get("slack_delta", 0.0), gaussian, stored.get("alone")
+        ),
+        once=_cost(
+            stored["once_pure"],
+            stored["once_curve"],
+            stored.get("once_slack_delta", 0.0),
+            gaussian,
+            stored.get("once_alone"),
+        )
         if "once_pure" in stored
         else ZERO_COST,
         samples=stored["samples"],
@@ -72,9 +83,17 @@ def cost_from_json(stored: Mapping[str, Any]) -> ReleaseCost:
     )
 
 
-def _cost(pure: float | None, curve: Sequence[float | None], slack_delta: float, gaussian: bool) -> Cost:
+def _cost(
+    pure: float | None,
+    curve: Sequence[float | None],
+    slack_delta: float,
+    gaussian: bool,
+    alone: Sequence[Sequence[float]] | None,
+) -> Cost:
+    """Rows of earlier versions have no figures of their losses alone."""
     nothing = pure == 0 and not any(curve) and not slack_delta
-    return Cost(_read(pure), tuple(_read(value) for value in curve), slack_delta, gaussian or nothing)
+    losses = KnownLosses(tuple((int(draws), delta, epsilon) for draws, delta, epsilon in alone)) if alone else None
+    return Cost(_read(pure), tuple(_read(value) for value in curve), slack_delta, gaussian or nothing, losses)
 
 
 def _stored(value: float) -> float | None:

@@ -5,6 +5,7 @@ probability   D_α ≤ min(ε, α·ε²/8); where few datasets are possible, eve
               with one row a person every sum of more (`map_pairs.py`), or cells of them (`map_sums.py`)
 """
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -37,7 +38,8 @@ def tempered_cost(model: Model, people: int, unit_rows: int, epsilon: float, pow
     """Of one draw at the power that ε allows."""
     draw = drawn_cost(model, people, unit_rows, power)
     kl = min(draw.kl_sup, epsilon, epsilon**2 / 8)
-    return _release(smaller(draw.cost, choice_cost(chargeable(epsilon))), kl, epsilon, draw.method, draw.grid_points)
+    once = replace(smaller(draw.cost, choice_cost(chargeable(epsilon))), losses=draw.cost.losses)
+    return _release(once, kl, epsilon, draw.method, draw.grid_points)
 
 
 def scored_cost(model: Model, people: int, unit_rows: int, epsilon: float, gain: float) -> ReleaseCost:

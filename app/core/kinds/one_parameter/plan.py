@@ -99,7 +99,7 @@ def _rated(question: PlanQuestion) -> tuple[Alternative, list[Alternative], Comp
         else:
             model, mechanism = _calibrated(question)
             cost = mechanism.cost(model, question.people, question.unit_rows)
-            target = Target(cost.total.epsilon(question.delta) * (1 + 1e-9), question.delta)
+            target = Target(cost.total.alone(question.delta) * (1 + 1e-9), question.delta)
             asked = Comparison(model, question.people, question.unit_rows, target, samples_max=question.samples_max)
             own = _stored(asked, asked.rated(mechanism))
             rest = _compared(asked, mechanism) if question.compared else []

@@ -66,7 +66,7 @@ def _by_samples(
     return [
         {
             "samples": samples,
-            "epsilon": lines.epsilon(samples),
+            "epsilon": min(lines.epsilon(samples), cost.prefix(samples).alone(delta)),
             "total_sd": expected_accuracy(model, mechanism.with_samples(samples), people).total_sd,
         }
         for samples in SAMPLES_SHOWN

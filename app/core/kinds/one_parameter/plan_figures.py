@@ -34,7 +34,7 @@ def alternative_json(rated: Alternative, delta: float, model: Model) -> dict[str
     return {
         "model": model.as_json(),
         "mechanism": rated.mechanism.as_json(),
-        "epsilon": rated.cost.total.epsilon(delta),
+        "epsilon": rated.cost.total.alone(delta),
         "accuracy": accuracy_json(rated),
     }
 

@@ -108,7 +108,8 @@ def vacuous_line(epsilon: float, ceiling: float) -> dict[str, Any]:
 
 
 def _approximate(facts: CardFacts) -> dict[str, Any]:
-    epsilon = facts.cost.total.epsilon(facts.delta)
+    total = facts.cost.total
+    epsilon, by_curve = total.alone(facts.delta), total.epsilon(facts.delta)
     text = (
         "Take anything that everyone together may conclude from this release, with any number of questions. Had one person's "
         f"data been replaced, it would have been concluded with at least 1/{_factor(epsilon)} of the probability, apart from a "
@@ -116,6 +117,11 @@ def _approximate(facts: CardFacts) -> dict[str, Any]:
     )
     if facts.delta * facts.people >= 1:
         text += f" With {facts.people} people that exception is not small: it leaves room for the whole record of one of them."
+    if epsilon < by_curve:
+        text += (
+            " This is by the law of this release's own privacy loss. Beside other releases its Rényi curve counts, which adds up "
+            f"and alone would come to ε = {by_curve:.4g}."
+        )
     assumption = facts.assuming(facts.neighbours) + ("; δ includes that probability" if facts.slack > 0 else "")
     return _line("approximate", {"epsilon": epsilon, "delta": facts.delta}, "certified", assumption, text)
 
