@@ -25,7 +25,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-fast test-second test-compiled test-deep test-defects test-faults lint format types openapi openapi-drift bench check lock clean
+.PHONY: help setup run test test-fast test-second test-compiled test-deep test-defects test-faults lint format types known-answer openapi openapi-drift bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -83,6 +83,9 @@ format: setup ## Rewrite the code in house format, and the blocking client from 
 
 types: setup ## Check types (mypy --strict)
 	$(BIN)/mypy
+
+known-answer: setup ## Write what starts expect of draws from known bytes, after grids were changed on purpose
+	$(BIN)/python -m tests.write_known_answer
 
 openapi: setup ## Write openapi/openapi.json from the application
 	@mkdir -p openapi

@@ -22,8 +22,8 @@ NEEDED = (
     "openapi/openapi.json", "pyproject.toml", "client/pyproject.toml", "client/README.md",
 )  # fmt: skip
 TARGETS = [
-    "setup", "run", "test", "test-fast", "test-defects", "test-deep", "test-faults", "lint", "format", "types", "openapi",
-    "bench", "check",
+    "setup", "run", "test", "test-fast", "test-defects", "test-deep", "test-faults", "lint", "format", "types",
+    "known-answer", "openapi", "bench", "check",
     "lock", "clean",
 ]  # fmt: skip
 LINES_MAX = 400

@@ -23,6 +23,7 @@ from app.storage import sample_sets
 from tests.deep import deep
 from tests.processor_seconds import allowed
 from tests.services.world import COLUMNS, MODEL, World, rows
+from tests.write_known_answer import renewed
 
 REFUTED = Findings(certificates=(Certificate("table", False, 2.0, 1.0, ("made up",)),), covers=True)
 INCONCLUSIVE = Findings(reasons=("made up",))
@@ -144,6 +145,14 @@ def test_a_release_gate_takes_half_a_second_of_processor_time(
         taken = time.thread_time() - before
         assert found.verdict == "certified"
         assert taken <= allowed(0.5), (spec, taken)
+
+
+def test_the_known_answer_is_written_by_one_command_and_nothing_else_changes() -> None:
+    source = Path(gates.__file__).read_text(encoding="utf-8")
+    assert renewed(source) == source
+    forgotten_answer = source.replace(gates.KNOWN_ANSWER, "0" * 64)
+    assert forgotten_answer != source
+    assert renewed(forgotten_answer) == source
 
 
 def test_audits_can_neither_name_a_release_nor_read_a_row() -> None:

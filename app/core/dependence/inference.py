@@ -50,7 +50,7 @@ def infer(losses: Losses, question: Question) -> dict[str, Any]:
         "assumption": "; ".join([structure.told, INDEPENDENT, *([KNOWN] if question.known else [])]),
         "people": structure.people,
         "pure": _pure_json(pure, one.pure),
-        "probable": _probable(curve, slack, question, one.pure),
+        "probable": _probable(curve, slack, question, None if pure is None else pure.value),
         "approximate": _approximate(curve, slack, question.delta, pure),
         "guess": _guess(losses, question, told),
         "bits": _bits(question, told),
@@ -99,11 +99,14 @@ def _pure_json(pure: Bound | None, one: float) -> dict[str, Any] | None:
     }
 
 
-def _probable(curve: Array, slack: float, question: Question, pure: float) -> dict[str, Any] | None:
+def _probable(curve: Array, slack: float, question: Question, pure: float | None) -> dict[str, Any] | None:
+    """What holds without any exception holds with one: no more than the pure ν is said."""
     found = odds.probable_rise(curve, slack, question.exception)
     if found is None:
         return None
     rise, order = found
+    if pure is not None and pure < rise:
+        rise, order = pure, None
     return {
         "nu": rise,
         "exception": question.exception,
