@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.core.audits.claims import Approximate, Claim, RandomPairs, Score, loss_max, payoffs
 from app.core.audits.events import claim_bound
-from app.core.audits.outputs import Outputs
+from app.core.audits.outputs import FITTED, Outputs
 from app.core.audits.scores import Learnt, fitted
 from app.core.audits.smallest_found import smallest_found
 from app.core.audits.testers import gamma_bound, hits_to_refute
@@ -52,7 +52,7 @@ def audit_samples(claim: Claim, x: Outputs, y: Outputs, level: float, *, replaya
         return Findings(reasons=("an output is no finite number: nothing is compared with it",))
     if runs < RUNS_MIN:
         return Findings(reasons=(f"fewer than {RUNS_MIN} runs of each side",))
-    first, second = runs // 5, 2 * (runs // 5)
+    first, second = runs // FITTED, 2 * (runs // FITTED)
     fit, choose, decide = slice(0, first), slice(first, second), slice(second, runs)
     scores = fitted(x.part(fit), y.part(fit))
     sides = [(x, y), (y, x)]

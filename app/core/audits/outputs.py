@@ -4,6 +4,7 @@ Every run must have the same shape: a number, truth value or text, or a list of 
 NaN makes every comparison false, and a test that cannot reject then looks like one that did not have to.
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,11 +20,14 @@ Array = NDArray[np.float64]
 RUNS_MAX = 2_000_000
 WIDTH_MAX = 64
 CATEGORIES_MAX = 64
+FITTED = 5
+"""One in so many runs, the first of either side, are what scores are fitted on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outputs:
-    """`numbers` (runs, coordinates); `kinds` the place of every run among at most 64 different outputs, None if more."""
+    """`numbers` (runs, coordinates); `kinds` the place of every run among at most 64 different outputs of the first runs,
+    one more for any other; None if those are more."""
 
     numbers: Array
     kinds: NDArray[np.int64] | None
@@ -38,7 +42,8 @@ class Outputs:
 
 
 def read_sides(x: Sequence[Any], y: Sequence[Any]) -> tuple[Outputs, Outputs]:
-    """Both sides read as one, so that the same output is the same kind. Raises InvalidAudit."""
+    """Both sides read as one, so that the same output is the same kind; which kinds there are the first runs say, that scores are
+    fitted on: what decides must not choose how it is scored. Raises InvalidAudit."""
     for name, side in (("x", x), ("y", y)):
         if not 1 <= len(side) <= RUNS_MAX:
             raise InvalidAudit(f"subject.{name}", f"outputs of 1 to {RUNS_MAX} runs")
@@ -46,24 +51,24 @@ def read_sides(x: Sequence[Any], y: Sequence[Any]) -> tuple[Outputs, Outputs]:
     width = len(rows[0]) if isinstance(rows[0], list) else None
     if width is not None and not 1 <= width <= WIDTH_MAX:
         raise InvalidAudit("subject.x.0", f"at most {WIDTH_MAX} numbers a run")
-    texts: dict[str, float] = {}
-    numbers = np.array([_row(row, width, texts) for row in rows], dtype=np.float64)
+    numbers = np.array([_row(row, width) for row in rows], dtype=np.float64)
     finite = bool(np.isfinite(numbers).all())
-    kinds = _kinds(numbers) if finite else None
+    first = min(len(x), len(y)) // FITTED
+    kinds = _kinds(numbers, np.r_[0:first, len(x) : len(x) + first]) if finite and first else None
     halves = slice(0, len(x)), slice(len(x), None)
     return tuple(Outputs(numbers, kinds, finite).part(half) for half in halves)  # type: ignore[return-value]
 
 
-def _row(row: Any, width: int | None, texts: dict[str, float]) -> list[float]:
+def _row(row: Any, width: int | None) -> list[float]:
     if (width is None) is isinstance(row, list) or (width is not None and len(row) != width):
         raise InvalidAudit("subject", "runs that all give one value, or all lists of the same length")
-    return [_number(value, texts) for value in (row if isinstance(row, list) else [row])]
+    return [_number(value) for value in (row if isinstance(row, list) else [row])]
 
 
-def _number(value: Any, texts: dict[str, float]) -> float:
-    """A text counts by the order in which texts first came, which says nothing of either side's law."""
+def _number(value: Any) -> float:
+    """A text counts by its own bytes: by the order in which texts came, those of x would be below those of y."""
     if isinstance(value, str):
-        return texts.setdefault(value, float(len(texts)))
+        return float(int.from_bytes(hashlib.sha256(value.encode("utf-8", "surrogatepass")).digest()[:6], "big"))
     if value is None:
         return math.nan
     if not isinstance(value, int | float):
@@ -74,12 +79,18 @@ def _number(value: Any, texts: dict[str, float]) -> float:
         return math.inf
 
 
-def _kinds(numbers: Array) -> NDArray[np.int64] | None:
+def _kinds(numbers: Array, first: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Places among the outputs of the first runs; all others are one kind more."""
     if numbers.shape[1] == 1:
         different, place = np.unique(numbers[:, 0], return_inverse=True)
     else:
         different, place = np.unique(numbers, axis=0, return_inverse=True)
-    return place.ravel().astype(np.int64) if len(different) <= CATEGORIES_MAX else None
+    seen = np.unique(place.ravel()[first])
+    if len(seen) > CATEGORIES_MAX:
+        return None
+    kinds = np.full(len(different), len(seen), dtype=np.int64)
+    kinds[seen] = np.arange(len(seen))
+    return np.asarray(kinds[place.ravel()])
 
 
 def last_set_bit(values: Array) -> Array:
