@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.kinds.networks.characters import characters
 from app.core.kinds.networks.mechanisms import NetworkFourier, NetworkLaplace
+from app.core.kinds.networks.mechanisms.characters import characters
 from app.core.kinds.networks.mechanisms.fourier import sensitivity as fourier_sensitivity
 from app.core.kinds.networks.mechanisms.laplace import sensitivity
 from app.core.kinds.networks.model import NetworkModel

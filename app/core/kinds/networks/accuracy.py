@@ -53,7 +53,7 @@ def expected_accuracy(model: NetworkModel, mechanism: NetworkMechanism, people: 
     for repeat in range(REPEATS):
         generator = np.random.default_rng([SEED, repeat])
         truth = prior_tables(model, generator)
-        weights, counts = _simulated_counts(model, truth, people, generator)
+        weights, counts = simulated_counts(model, truth, people, generator)
         noise = np.random.default_rng([SEED, repeat, 1])
         errors.append(_errors(model, truth, weights, _mean_release(model, few, people, unit_rows, counts, noise)))
     kl, square = np.mean(errors, axis=0)
@@ -98,7 +98,7 @@ def _given(model: NetworkModel, drawn: NDArray[np.int64], i: int) -> NDArray[np.
     return place
 
 
-def _simulated_counts(
+def simulated_counts(
     model: NetworkModel, tables: Array, people: int, generator: np.random.Generator
 ) -> tuple[Array, ExactCounts]:
     """(how often each cell's configuration occurs, counts)."""

@@ -1,6 +1,7 @@
 """Plans for Bayesian networks: every mechanism at the same (ε, δ), the papers' utility bounds, what `auto` chooses."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from app.core.kinds.mechanism_fields import SCORES
 from app.core.kinds.networks.accuracy import expected_accuracy
 from app.core.kinds.networks.accuracy_search import accuracy_search
 from app.core.kinds.networks.comparison import NetworkAlternative, fitting_baps, network_alternatives, rated
+from app.core.kinds.networks.drawn_settings import best_drawn, why_cool
 from app.core.kinds.networks.mechanisms import (
     NetworkBaps,
     NetworkFourier,
@@ -68,10 +70,21 @@ def figures(question: PlanQuestion) -> Figures:
         cost=own.cost,
         accuracy=_accuracy_json(own),
         alternatives=[_alternative_json(other, question.delta) for other in rest],
-        advice=_advice([own, *rest]) if rest or is_auto(question.mechanism) else None,
+        advice=". ".join(_advised(question, model, own, rest)) or None,
         curves=_curves(question, model, own),
         bounds=_bounds(model, own.mechanism, people, unit_rows, own.cost),
     )
+
+
+def _advised(
+    question: PlanQuestion, model: NetworkModel, own: NetworkAlternative, rest: list[NetworkAlternative]
+) -> Iterator[str]:
+    if rest or is_auto(question.mechanism):
+        yield _advice([own, *rest])
+    if question.calibrate == DRAWS and question.target is not None and isinstance(own.mechanism, NetworkBaps):
+        why = why_cool(model, own.mechanism, question.people, question.unit_rows, question.target)
+        if why is not None:
+            yield why
 
 
 def choose(choice: Choice) -> ReleaseMechanism:
@@ -105,7 +118,12 @@ def _calibrated(question: PlanQuestion, model: NetworkModel) -> NetworkMechanism
     people, unit_rows, target = question.people, question.unit_rows, question.target
     if question.calibrate is None or target is None:
         return cast(NetworkMechanism, settled(written_mechanism(question), model, people, unit_rows))
-    if question.calibrate in (SAMPLES, DRAWS):
+    if question.calibrate == DRAWS:
+        written_mechanism(
+            question, samples=1
+        )  # refuses draws where there are none, of rows that meet a private condition
+        return best_drawn(model, people, unit_rows, target, question.samples_max)
+    if question.calibrate == SAMPLES:
         one = cast(NetworkMechanism, written_mechanism(question, samples=1))
         return one.with_samples(min(largest_samples(one.cost(model, people, unit_rows), target), question.samples_max))
     if question.calibrate == "temperature":

@@ -33,7 +33,13 @@ from app.core.kinds.mechanism_fields import (
     check_samples,
 )
 from app.core.kinds.networks.beliefs.measurement import NoisyTables, noise_sd
-from app.core.kinds.networks.characters import Characters, character_sums, characters, measured_characters, tables_of
+from app.core.kinds.networks.mechanisms.characters import (
+    Characters,
+    character_sums,
+    characters,
+    measured_characters,
+    tables_of,
+)
 from app.core.kinds.networks.mechanisms.noisy_tables import MeasuresTables, Noise, row_range
 from app.core.kinds.networks.model import NetworkModel
 from app.core.kinds.networks.statistic import clamped_counts
