@@ -35,6 +35,7 @@ PosternError
 │   └── BudgetExhausted          budget_exhausted
 ├── RateLimited                  rate_limited (retry later)
 ├── Unavailable                  unavailable (retry later), too_busy
+│   ├── DiskFull                 unavailable (no room for what would have to be written)
 │   ├── ProgramTooOld            unavailable (another version has migrated the database)
 │   ├── OutcomeUnknown           unavailable (with `outcome: unknown`: a commit was interrupted)
 │   └── LedgerUntrusted          ledger_untrusted (history was lost or changed: a person has to decide)
@@ -339,6 +340,13 @@ class OutcomeUnknown(Unavailable):
             "repeat the request with the same Idempotency-Key",
             outcome="unknown",
         )
+
+
+class DiskFull(Unavailable):
+    """No room, of the database or of the data directory; the operator has to make some."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, 60)
 
 
 class ProgramTooOld(Unavailable):

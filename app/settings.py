@@ -147,6 +147,9 @@ class Settings(BaseSettings):
     auth_failures_per_s: float = Field(
         default=20.0, ge=0, le=1e6, description="refused keys a second from 0 to 1000000 (0: no limit)"
     )
+    disk_bytes_min: Annotated[ByteSize, Field(ge=0)] = Field(
+        default=ByteSize(32_000_000), description="a size, such as 32MB or 1GiB"
+    )
     key_days: float = Field(default=365.0, gt=0, le=36_500, description="days above 0 and at most 36500")
     key_days_max: float = Field(default=1_830.0, gt=0, le=36_500, description="days above 0 and at most 36500")
     rights_poll_s: float = Field(

@@ -21,6 +21,7 @@ _CLOCK_FLOOR_S = 1_767_225_600  # 2026-01-01: this code did not exist before
 _ADVICE = {
     "database": "check POSTERN_DATABASE_URL and that the server accepts connections",
     "migrations": "run `postern migrate`",
+    "disk": "make room, or set POSTERN_DISK_BYTES_MIN",
     "redis": "check POSTERN_REDIS_URL, or unset it to work without Redis",
 }
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from sqlalchemy import ColumnElement, Table, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
@@ -22,7 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from app.errors import OutcomeUnknown, Unavailable
+from app.errors import DiskFull, OutcomeUnknown, Unavailable
 from app.storage.database_url import (
     BUSY_TIMEOUT_S,
     CONNECT_TIMEOUT_S,
@@ -48,6 +49,8 @@ _SQLITE_AWAY = frozenset(
     }
 )
 
+_log = structlog.get_logger("postern.database")
+
 GIVEN_BACK_S = 1.0
 SILENCE_S = 1.5
 TCP_SILENCE_MS = 5_000
@@ -68,6 +71,8 @@ class Database:
         self.url = url
         self._silence = silence
         self._shares = False
+        self.is_full = False
+        """The last change was refused for want of room."""
         engine = engine.execution_options(**(options or {}))
         self.is_sqlite = is_sqlite(url)
         self._engine = engine
@@ -137,6 +142,12 @@ class Database:
                 async with self._write_lock, self._writers.begin() as connection:
                     yield connection
                     committing = True
+            self.is_full = False
+        except DiskFull:
+            if not self.is_full:
+                _log.error("the disk of the database is full")
+            self.is_full = True
+            raise
         except Unavailable as away:
             if committing and not self.is_sqlite and away.__cause__ is not None:
                 raise OutcomeUnknown from away.__cause__
@@ -212,7 +223,16 @@ def _translated() -> Iterator[None]:
     except DBAPIError as error:
         if not is_away(error):
             raise
+        if _is_full(error):
+            raise DiskFull("the disk of the database is full: nothing can be changed until there is room") from error
         raise Unavailable("the database is not answering") from error
+
+
+def _is_full(error: DBAPIError) -> bool:
+    cause = error.orig
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return getattr(cause, "sqlstate", None) == "53100"
 
 
 def is_away(error: DBAPIError) -> bool:
