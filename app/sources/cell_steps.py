@@ -27,7 +27,8 @@ from app.sources.dialects.dialect import Dialect
 from app.sources.dialects.duckdb import DUCK
 
 REAL_PATTERN = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-COMMA_PATTERN = REAL_PATTERN.replace(r"\.", ",")
+COMMA_PATTERN = r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]*|[0-9]+(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""Points between thousands only where a comma follows: `1.234` might be either."""
 PERSON_LENGTH_MAX = 256
 PERSON_EXPECTED = f"an identifier of 1 to {PERSON_LENGTH_MAX} printable characters"
 
@@ -112,7 +113,7 @@ def _number_steps(
 
 def _number_of(column: Column, cell: str, engine_type: str, dialect: Dialect) -> str | None:
     if engine_type == TEXT and column.decimal == "comma":
-        return _spelled(cell, COMMA_PATTERN, lambda text: dialect.read_number(f"replace({text}, ',', '.')"), dialect)
+        return _spelled(cell, COMMA_PATTERN, _pointed(dialect), dialect)
     if engine_type == TEXT:
         return _spelled(cell, REAL_PATTERN, dialect.read_number, dialect)
     if engine_type.startswith("DECIMAL("):
@@ -120,12 +121,20 @@ def _number_of(column: Column, cell: str, engine_type: str, dialect: Dialect) ->
     return dialect.cast(cell, "DOUBLE") if engine_type in _WHOLE | _FLOATING else None
 
 
+def _pointed(dialect: Dialect) -> Callable[[str], str]:
+    return lambda text: dialect.read_number(f"replace(replace({text}, '.', ''), ',', '.')")
+
+
 def _no_number(
     column: Column, cell: str, engine_type: str, names: CellNames, spellings: Spelled, dialect: Dialect
 ) -> str:
     """Codes such as -9 are missing however they are written."""
     pattern = COMMA_PATTERN if column.decimal == "comma" else REAL_PATTERN
-    codes = [float(text.replace(",", ".")) for text in spellings.missing if re.fullmatch(pattern, text)]
+    codes = [
+        float(text.replace(".", "").replace(",", ".")) if column.decimal == "comma" else float(text)
+        for text in spellings.missing
+        if re.fullmatch(pattern, text)
+    ]
     coded = dialect.is_code(names.found, codes) if codes else "false"
     if engine_type == TEXT:
         return f"CASE WHEN {names.found} IS NOT NULL THEN {coded} ELSE {_is_missing(cell, spellings, dialect)} END"

@@ -47,6 +47,11 @@ _NO_LEVEL_AS_WRITTEN = _Words(
 )
 _NO_BINARY = _Words("neither yes nor no", "declare spellings with `true` and `false`")
 _NO_PERSON = _Words("no identifier of a person", None)
+_NO_COMMA_NUMBER = _Words(
+    _NO_NUMBER.are,
+    "write a decimal comma, points between thousands only where it follows, or declare texts that mean no value as "
+    "`missing_spellings`",
+)
 _NO_DATE = _Words("no dates", "declare how days are `written`, or texts that mean no value as `missing_spellings`")
 _SPELLING = {
     "real": _NO_NUMBER,
@@ -121,6 +126,8 @@ def _words(column: Column | None, kind: str) -> _Words:
         return _NO_PERSON
     if kind == "spelling" and column.type == "categorical" and not column.fold_case:
         return _NO_LEVEL_AS_WRITTEN
+    if kind == "spelling" and column.decimal == "comma":
+        return _NO_COMMA_NUMBER
     return {"missing": _MISSING, "outside": _OUTSIDE, "fraction": _FRACTION}.get(kind) or _SPELLING[column.type]
 
 

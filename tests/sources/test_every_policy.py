@@ -9,6 +9,7 @@ import datetime
 import gzip
 import io
 import math
+import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -36,7 +37,7 @@ TEXTS = {
     "binary": "1|Yes|no| TRUE |0.0|Y|geheilt|GEHEILT|n|maybe|2",
     "categorical": "drug|DRUG| drug\t|d|D|Süd|SÜD|none|drugs|0|1|dr ug",
     "integer": "7|+7|5.0|1e1|-0|40|41|-3|1e300|99999999999999999999|-9.0|5.5|x|7,0| 8 ",
-    "real": "7|2.50|-0|.5|5.|1e-5|40.0001|-1e300|-9.00|0x1|inf|1,5|\u00a08\t",
+    "real": "7|2.50|-0|.5|5.|1e-5|40.0001|-1e300|-9.00|0x1|inf|1,5|1.234,5|1.030,25e-2|12.34,5|1.234|\u00a08\t",
     "date": "2024-02-29|2024-03-01T10:00| 2021-05-06 |1999-12-31 9:15|2024-02-30|1.2.2024|1/2/2024 9:15 PM|31.01.2024|13/13/2024",
 }
 TEXTS = {kind: (texts + NOTHING).split("|") for kind, texts in TEXTS.items()}
@@ -142,6 +143,8 @@ def _day(written: str, cell: str) -> datetime.date | None:
 
 def _number(spec: dict[str, Any], cell: str) -> Any:
     mark = {"point": ".", "comma": ","}[spec["decimal"]]
+    if mark == "," and re.match(r"[+-]?\d{1,3}(\.\d{3})+,", cell):
+        cell = cell.replace(".", "")
     if not cell or set(cell) - set(f"0123456789+-{mark}eE"):
         return None
     number = float(cell.replace(mark, "."))

@@ -220,7 +220,7 @@ class _Bounded(DerivedBase):
     decimal: Decimal = Field(
         default="point",
         exclude_if=lambda mark: mark == "point",
-        description="How a text writes numbers: `2.5`, or with `comma` `2,5` and no other way. Nothing groups thousands.",
+        description="How a text writes numbers: `2.5`, or with `comma` `2,5` and `1.234,50`, and no other way.",
     )
 
     @field_validator("upper")
