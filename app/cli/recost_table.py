@@ -8,6 +8,7 @@ HEADINGS = ("line", "account", "release", "law", "charged ε", "now ε", "less",
 WORDS = {
     "exact": "as charged",
     "over_charged": "cheaper now",
+    "closer_then": "as charged: the bound was closer then",
     "under_charged": "TOO LITTLE WAS CHARGED",
     "not_recomputable": "cannot be computed again",
 }

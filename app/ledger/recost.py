@@ -3,13 +3,16 @@
 A charge below what its event costs under this version's certified bounds is a fault: either the line was tampered
 with by someone who could sign, or a bound was wrong when it was made. A charge above is history: bounds got tighter.
 Charges are compared with a tolerance of two units or 10⁻¹¹, for mathematics libraries that round differently.
+
+A certified bound is no cost: searches end once they stand no more than `SEARCHED` above what some datasets reach, and an
+earlier version's may have ended closer at some order. A charge so little below a bound that was searched for is called that.
 """
 
 import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from app.ledger.amounts import Amounts, upgrade_charge
 from app.ledger.canonical import part_in, regime_in
@@ -18,7 +21,10 @@ from app.ledger.filters import GAUSSIAN
 from app.ledger.law_costs import cost_by_law, lenient
 from app.ledger.reading import reading_of
 
-Outcome = Literal["exact", "over_charged", "under_charged", "not_recomputable"]
+Outcome = Literal["exact", "over_charged", "closer_then", "under_charged", "not_recomputable"]
+
+SEARCHED = 1.035
+"""As far as searches leave a bound above what was reached where they finish (`core/privacy/units/cells.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ class Recoster:
         self._columns: dict[str, Mapping[str, Any]] = {}
         self._deltas: dict[str, float] = {}
         self._lowered: set[tuple[str, str | None, str | None]] = set()
-        self.counts: dict[Outcome, int] = {"exact": 0, "over_charged": 0, "under_charged": 0, "not_recomputable": 0}
+        self.counts: dict[Outcome, int] = dict.fromkeys(get_args(Outcome), 0)
 
     def feed(self, entry: Entry) -> Recost | None:
         """None for a line that charges nothing."""
@@ -80,11 +86,11 @@ class Recoster:
 
     def _recost(self, entry: Entry) -> Recost:
         charged, delta = entry.amounts, self._deltas.get(entry.account, 0.0)
-        law, expected, gaussian = self._expected(entry)
+        law, expected, gaussian, searched = self._expected(entry)
         if isinstance(expected, str):
             outcome, computed, why = _NOT_RECOMPUTABLE, None, expected
         else:
-            outcome, computed, why = _compared(charged, expected), expected, None
+            outcome, computed, why = _compared(charged, expected, searched), expected, None
             if _claims_gaussian(entry) and not gaussian:
                 outcome, why = "under_charged", "it was admitted as Gaussian noise, which it is not"
         return Recost(
@@ -103,8 +109,8 @@ class Recoster:
             part=part_in(entry.event),
         )
 
-    def _expected(self, entry: Entry) -> tuple[int | None, Amounts | str, bool]:
-        """(law, the charge or why it cannot be computed, whether it is Gaussian noise)."""
+    def _expected(self, entry: Entry) -> tuple[int | None, Amounts | str, bool, bool]:
+        """(law, the charge or why it cannot be computed, whether it is Gaussian noise, whether its bound was searched for)."""
         try:
             event = json.loads(entry.event)
             if "columns" in event and entry.release is not None:
@@ -112,24 +118,35 @@ class Recoster:
             law = event.get("law", 1)
             columns = self._columns.get(entry.release or "")
             if columns is None:
-                return law, "the event has no schema: it was written by an earlier version", False
+                return law, "the event has no schema: it was written by an earlier version", False, False
             cost = cost_by_law(columns, event)
             if isinstance(cost, str):
-                return law, cost, False
-            return law, upgrade_charge(cost.per_sample, event["held"], event["samples"], cost.once), cost.gaussian
+                return law, cost, False, False
+            searched = event["mechanism"]["kind"] in _DRAWS and cost.method.startswith("certified")
+            due = upgrade_charge(cost.per_sample, event["held"], event["samples"], cost.once)
+            return law, due, cost.gaussian, searched
         except (ValueError, KeyError, TypeError, AttributeError):
-            return None, "the event is not one this version can read", False
+            return None, "the event is not one this version can read", False, False
 
 
 _NOT_RECOMPUTABLE: Outcome = "not_recomputable"
 
 
-def _compared(charged: Amounts, expected: Amounts) -> Outcome:
+_DRAWS = ("baps", "map")
+
+
+def _compared(charged: Amounts, expected: Amounts, searched: bool) -> Outcome:
     if charged == expected:
         return "exact"
-    if not lenient(charged).covers(expected):
-        return "under_charged"
-    return "over_charged" if charged.covers(expected) else "exact"
+    if lenient(charged).covers(expected):
+        return "over_charged" if charged.covers(expected) else "exact"
+    return "closer_then" if searched and lenient(_as_far_as_searched(charged)).covers(expected) else "under_charged"
+
+
+def _as_far_as_searched(charged: Amounts) -> Amounts:
+    """δ-slack is no bound that anyone searches for."""
+    pure, *curve = (math.floor(amount * SEARCHED) for amount in (charged.pure_nano, *charged.curve_nano))
+    return Amounts(pure, tuple(curve), charged.slack_atto)
 
 
 def _claims_gaussian(entry: Entry) -> bool:

@@ -13,6 +13,7 @@ from app.ledger.amounts import Amounts, prefix_charge
 from app.ledger.canonical import columns_named, release_event
 from app.ledger.entry import Entry
 from app.ledger.hash_chain import GENESIS
+from app.ledger.law_costs import cost_by_law
 from app.ledger.recost import Recoster
 from app.services.ledger.recost_ledger import recost_ledger
 from app.services.ledger.verify_ledger import verify_ledger
@@ -68,6 +69,22 @@ def test_a_charge_for_fewer_samples_people_or_rows_than_the_event_says_is_a_faul
 
 def test_a_charge_above_is_reported_and_no_fault(whole: Amounts) -> None:
     assert outcome(whole.plus(whole)) == "over_charged"
+
+
+def test_a_bound_that_was_searched_for_may_have_been_closer_then_by_what_searches_leave() -> None:
+    """One order below by 2 % is no fault where the bound is certified and not exact; 4 % is."""
+    nodes = {"cured": {"parents": [], "prior": {"concentration": [1.0, 1.0]}}, "ill": {"parents": ["cured"]}}
+    model = {"family": "network", "nodes": nodes, "trim": 0.05, "splits": "tree"}
+    columns = COLUMNS | {"ill": {"type": "binary"}}
+    facts: dict[str, Any] = {"model": model, "columns": columns, "mechanism": BAPS | {"samples": 1}, "samples": 1}
+    event = release_event(**(FACTS | facts))
+    cost = cost_by_law(columns, json.loads(event))
+    assert not isinstance(cost, str)
+    assert cost.method.startswith("certified")
+    due = prefix_charge(cost.per_sample, 1, cost.once)
+    for less, expected in ((0.98, "closer_then"), (0.96, "under_charged")):
+        charged = Amounts(due.pure_nano, (int(due.curve_nano[0] * less), *due.curve_nano[1:]), due.slack_atto)
+        assert outcome(charged, **facts) == expected
 
 
 def test_a_unit_of_rounding_is_no_fault(whole: Amounts) -> None:

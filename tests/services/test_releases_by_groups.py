@@ -95,7 +95,7 @@ async def test_a_release_by_strata_is_charged_as_the_dearest_and_answers_about_e
         await asked(world, release, {"kind": "group", "group": {"arm": "both"}, "estimand": more})
 
     recoster, _ = await recost_ledger(world.runtime)
-    assert recoster.counts == {"exact": 1, "over_charged": 0, "under_charged": 0, "not_recomputable": 0}
+    assert {name: count for name, count in recoster.counts.items() if count} == {"exact": 1}
     assert await world.verified()
 
 

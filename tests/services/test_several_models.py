@@ -127,7 +127,7 @@ async def test_one_line_charges_the_sum_and_every_part_answers_by_itself_and_acr
     assert (believed["response"], believed["points"] > 1000) == (1.0, True)
 
     recoster, _ = await recost_ledger(world.runtime)
-    assert recoster.counts == {"exact": 1, "over_charged": 0, "under_charged": 0, "not_recomputable": 0}
+    assert {name: count for name, count in recoster.counts.items() if count} == {"exact": 1}
     assert await world.verified()
 
 
