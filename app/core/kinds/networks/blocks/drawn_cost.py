@@ -30,7 +30,8 @@ from app.core.kinds.networks.blocks.block_terms import (
     moves,
 )
 from app.core.kinds.networks.blocks.curvature import VarianceMap, far_out, plane_edges
-from app.core.kinds.networks.blocks.mixed_curve import drawn_brackets
+from app.core.kinds.networks.blocks.mixed_curve import LOOSE, drawn_brackets
+from app.core.kinds.networks.blocks.mixed_pure import mixed_pure
 from app.core.kinds.networks.blocks.quick_figures import quick_figures
 from app.core.kinds.networks.blocks.visited import (
     drawn_figures,
@@ -51,8 +52,6 @@ _CHUNK = 40_000
 _EXAMPLES = 16
 _PARTS = (1 / 2, 3 / 8, 1 / 4, 1 / 6, 1 / 10, 1 / 18, 1 / 36)
 _RELATIVE = 1e-9
-_LOOSE = 1.1
-"""A bound that is so much above what was reached is worth a second search."""
 
 
 @lru_cache(maxsize=1024)
@@ -170,33 +169,45 @@ def _starts(
 
 def _searched(grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None) -> Array:
     """[move, group, figure]; the less of two where rows reach as far as a strong prior's cells are wide, and are missed there."""
-    found, loose = _searched_from(grid, shape, asked, ends, far=False)
-    places = [i for i, excess in enumerate(loose) if excess > _LOOSE]
-    beyond = shape.rows * shape.temperature > far_out((shape.alpha, shape.beta))
-    if places and beyond and shape.unit_rows == 1:
-        again, _ = _searched_from(grid, shape, [asked[i] for i in places], ends, far=True)
+    strong = far_out((shape.alpha, shape.beta))
+    beyond = shape.rows * shape.temperature > strong and shape.unit_rows == 1
+    pure: dict[Direction, float] = {}
+    found, loose = _searched_from(grid, shape, asked, ends, pure, grown=strong < np.inf and not beyond)
+    places = [i for i, excess in enumerate(loose) if excess > LOOSE]
+    if places and beyond:
+        again, _ = _searched_from(grid, shape, [asked[i] for i in places], ends, pure, far=True, grown=True)
         found[places] = np.minimum(found[places], again)
     return found
 
 
 def _searched_from(
-    grid: BlockGrid, shape: BlockShape, asked: Sequence[Direction], ends: NDArray[np.int64] | None, far: bool
+    grid: BlockGrid,
+    shape: BlockShape,
+    asked: Sequence[Direction],
+    ends: NDArray[np.int64] | None,
+    pure: dict[Direction, float],
+    far: bool = False,
+    grown: bool = False,
 ) -> tuple[Array, list[float]]:
-    """And how far each move's worst figure is above what was reached."""
+    """And how far each move's worst figure is above what was reached. `pure` costs are kept for another search."""
     found: dict[Direction, Array] = {}
     loose: dict[Direction, float] = {}
     for d, boxes, tops in _starts(grid, shape, asked, ends, far):
+        counts, b = counts_before(grid, shape, d), grid.change(d)
+        if d not in pure:
+            pure[d] = min(mixed_pure(grid, counts, b, UNIFORM_SHARE, 1 / shape.temperature), _by_steps(found, d))
         found[d], reached = drawn_brackets(
             grid,
-            counts_before(grid, shape, d),
-            grid.change(d),
+            counts,
+            b,
             UNIFORM_SHARE,
             1 / shape.temperature,
             boxes,
             tops,
             ends,
-            _by_steps(found, d),
             searched=True,
+            grown=grown,
+            pure=pure[d],
         )
         loose[d] = float((found[d].max(axis=0) / np.maximum(reached.max(axis=0), 1e-300)).max())
     return np.stack([found[d] for d in asked]), [loose[d] for d in asked]

@@ -12,6 +12,8 @@ figure is at most the smallest of
               with ρ at most exp(Λ⁺ − b_k), at P⁺ where ρ > 1, at P⁻ elsewhere; Λ⁺ = max over c of Λ(c) + KL(P_m ‖ P_c), or Λ
               at the corner of likelihood-ratio order where b is monotone
   variance    ceilings of Var(b) along the paths (`block_suprema.py`)
+  growth      max over c of D_α(P_c ‖ P_{c+d})·e^{2G}, G of what corners' tables differ by along the paths (`path_growth.py`),
+              once a search by the others has ended far above what was reached, as with strong priors
 
 and of what convexity of F(α) = (α−1)·D_α, F(1) = 0 and F' ≤ D_∞ leave between the orders for which `mixed` is worked out. On a
 single pair of counts `mixed` is an equality. Many points of a grid are joined in bins: masses add, the largest ℓ⁺ stands.
@@ -26,6 +28,7 @@ from app.core.kinds.networks.blocks.block_grid import LOWEST, BlockGrid, Diverge
 from app.core.kinds.networks.blocks.block_terms import KL, PURE
 from app.core.kinds.networks.blocks.convex_orders import PLACES, POWERS_WORKED_OUT, convex_figures, power_sums
 from app.core.kinds.networks.blocks.mixed_pure import Box, Counts, halved, mixed_pure, mixed_pure_on
+from app.core.kinds.networks.blocks.path_growth import PathGrowth
 from app.core.privacy.cost import ORDERS
 
 Array = NDArray[np.float64]
@@ -36,6 +39,10 @@ GROUPED_WORK_MAX = 300_000
 BENT_WORK_MAX = 1_200_000
 SHORT_WORK_MAX = 40_000
 """Rectangles times points of the grid; more where b rises and falls, for which nothing closer than its range is known before."""
+LOOSE, _GROWN = 1.1, 1.06
+"""A bound so much above what was reached is worth another search, until it is no more than this above."""
+GROWN_WORK_MAX = 600_000
+_GROWN_ROUNDS, _GROWN_ROUND_MAX = 3, 2_000_000
 _BATCH = 200_000
 _ROUND = 20_000
 _BOXES = 600
@@ -61,23 +68,27 @@ def drawn_brackets(
     ends: NDArray[np.int64] | None = None,
     pure_most: float = np.inf,
     searched: bool = False,
+    grown: bool = False,
+    pure: float | None = None,
 ) -> tuple[Array, Array]:
     """[group, figure], KL, D_α …, D_∞: (a bound, what is reached at some counts); after a short search unless `searched` in full.
 
     `boxes` cover all counts, `tops` are bounds of [KL, D_α …] on them known before; groups are of totals u + w, each up to one
-    of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before.
+    of `ends`; one group of all without. `pure_most` is a bound of D_∞ known before, `pure` one besides which none is looked
+    for. `grown`: goes on where that ends far above.
     """
     groups = _ALL if ends is None else ends
     if not len(boxes):
         return np.zeros((len(groups), _FIGURES)), np.zeros((len(groups), _FIGURES))
-    pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
+    if pure is None:
+        pure = min(mixed_pure(grid, counts, b, share, scale), pure_most)
     each = np.full(len(boxes), pure)
     steps = np.diff(b)
     if len(groups) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
         each = np.minimum(each, mixed_pure_on(grid, counts, b, share, boxes))
     first = convex_figures(np.minimum(np.column_stack([tops, each]), each[:, None]))
     search = _Search(grid, counts, b, share / grid.size / (1 - share), groups)
-    return search.suprema(boxes, first, scale, search.work_max() if searched else SHORT_WORK_MAX)
+    return search.suprema(boxes, first, scale, search.work_max() if searched else SHORT_WORK_MAX, grown)
 
 
 @dataclass(slots=True)
@@ -101,21 +112,30 @@ class _Search:
         self._prior = float(np.abs(grid.log_prior).max())
         width = -(-grid.size // _BINS)
         self._starts = np.arange(0, grid.size, width)
+        self._growth: PathGrowth | None = None
 
     def work_max(self) -> int:
         allowed = WORK_MAX if len(self._ends) == 1 else GROUPED_WORK_MAX
         return max(allowed, min(_BOXES * self._grid.size, BENT_WORK_MAX)) if self._monotone else BENT_WORK_MAX
 
-    def suprema(self, boxes: Box, tops: Array, scale: float, work_max: int) -> tuple[Array, Array]:
-        """Always the rectangles first that stand highest above what their groups are known to reach."""
+    def suprema(self, boxes: Box, tops: Array, scale: float, work_max: int, grown: bool) -> tuple[Array, Array]:
+        """Always the rectangles first that stand highest above what their groups are known to reach; with growth if the rest
+        does not suffice."""
         best, work = np.zeros((len(self._ends), _FIGURES)), 0
         if self._monotone and len(best) == 1:  # known closely enough
             best[:, PURE] = tops[:, PURE].max()
         state = np.full(len(boxes), _NEW)
-        while work < work_max:
+        while True:
+            if work >= work_max:
+                if not grown or self._growth is not None or self._excess(boxes, tops, best).max() <= LOOSE:
+                    break
+                self._growth, work_max = PathGrowth(self._grid, self._counts, self._b), work_max + GROWN_WORK_MAX
+                boxes, tops = self._all_grown(self._growth, boxes, tops, best, scale)
+                state = np.full(len(boxes), _NEW)
             excess = np.where(state == _CLOSED, 0.0, self._excess(boxes, tops, best))
             chosen = np.argsort(-excess)[: max(_TRIED, _ROUND // self._grid.size)]
-            chosen = chosen[excess[chosen] > (CLOSE if len(best) == 1 else _WITHIN)]
+            close = _GROWN if self._growth is not None else CLOSE if len(best) == 1 else _WITHIN
+            chosen = chosen[excess[chosen] > close]
             if not len(chosen):
                 break
             parts, known = self._opened(boxes[chosen], tops[chosen], state[chosen] == _SEEN, scale)
@@ -144,7 +164,7 @@ class _Search:
         largest = np.where(best.max(axis=0) > 0, best.max(axis=0), tops.max(axis=0) / 2)
         least = np.maximum(best, largest * (_WORTH if len(best) > 1 else 1.0))
         if len(best) == 1:
-            return np.asarray((tops / least).max(axis=1))
+            return np.asarray(np.divide(tops.T, least.T, out=np.empty(tops.shape[::-1])).max(axis=0))
         return np.asarray((tops / np.minimum(*(least[group] for group in self._groups(boxes)))).max(axis=1))
 
     def _reached(self, best: Array, points: Box, figures: Array) -> None:
@@ -173,16 +193,49 @@ class _Search:
         parts = np.array_split(boxes, max(1, len(boxes) * self._grid.size // _BATCH))
         return np.concatenate([self._bounds(part.astype(np.float64)) for part in parts])
 
+    def _all_grown(self, growth: PathGrowth, boxes: Box, tops: Array, best: Array, scale: float) -> tuple[Box, Array]:
+        """Rectangles that stand too high where growth can tell, lowered by it alone, which takes one table each: neighbours share
+        corners; then in parts. `best` is raised by what corners of the largest divergences reach."""
+        seen, told = np.zeros(len(boxes), dtype=np.bool_), slice(0, growth.told)
+        for _ in range(_GROWN_ROUNDS):
+            excess = self._excess(boxes, tops[:, told], best[:, told])
+            chosen = np.argsort(-excess)[: _GROWN_ROUND_MAX // self._grid.size]
+            chosen = chosen[excess[chosen] > _GROWN]
+            if not len(chosen):
+                break
+            parts, known = self._opened(boxes[chosen], tops[chosen], seen[chosen], scale)
+            known[:, :PURE] = np.fmin(known[:, :PURE], self._grown(growth, parts, best))
+            boxes = np.concatenate([np.delete(boxes, chosen, axis=0), parts])
+            tops = np.concatenate([np.delete(tops, chosen, axis=0), known])
+            seen = np.concatenate([np.delete(seen, chosen), np.ones(len(parts), dtype=np.bool_)])
+        return boxes, tops
+
+    def _grown(self, growth: PathGrowth, boxes: Box, best: Array) -> Array:
+        corners, where = _different(_corners(boxes).reshape(-1, 2).astype(np.float64))
+        batches = np.array_split(corners, max(1, len(corners) * self._grid.size // _BATCH))
+        tables = (np.exp(self._tables(batch).log_p) for batch in batches)
+        found, along = zip(*((self._posterior.at(p), growth.along(p)) for p in tables), strict=True)
+        figures = np.concatenate(found)
+        points = np.repeat(corners[np.unique(figures.argmax(axis=0))].astype(np.int64), 2, axis=1)
+        points = points[self._counts.hold(points[:, ::2])]
+        self._reached(best, points, self.bounds(points))
+        factors = growth.factors(corners, np.concatenate(along), where, self._error(boxes.astype(np.float64)))
+        return np.asarray(figures[where].max(axis=1) * factors)
+
+    def _error(self, boxes: Array) -> Array:
+        """Of log p, at most, on every rectangle."""
+        return np.asarray(_ROUNDING * (self._prior + (boxes[:, 1] + boxes[:, 3]) * self._size))
+
     def _bounds(self, boxes: Array) -> Array:
         u0, u1, w0, w1 = boxes.T
         middle = np.stack([(u0 + u1) / 2, (w0 + w1) / 2], axis=1)
-        ends = np.stack([boxes[:, [0, 2]], boxes[:, [0, 3]], boxes[:, [1, 2]], boxes[:, [1, 3]]], axis=1)
+        ends = _corners(boxes)
         corners, where = _different(ends.reshape(-1, 2))
         at, mid = self._tables(corners), self._tables(middle)
         p_mid, p_at = np.exp(mid.log_p), np.exp(at.log_p)
         rising, falling = self._counts.rising, self._counts.falling
         mean = np.stack([p_mid @ rising, p_mid @ falling], axis=1)
-        error = _ROUNDING * (self._prior + (u1 + w1) * self._size)
+        error = self._error(boxes)
         moved = ((ends - middle[:, None]) * mean[:, None]).sum(axis=2)
         apart = np.maximum(at.psi[where] - mid.psi[:, None] - moved, 0.0) + 4 * error[:, None]
         apart[(u0 == u1) & (w0 == w1)] = 0.0
@@ -194,6 +247,9 @@ class _Search:
             # KL has a term that is not convex in the counts: between corners other bounds hold, not this one
             here[:, 0] = np.where(apart[:, corner] > 0, np.inf, here[:, 0])
             np.maximum(posterior, here, out=posterior)
+        if self._growth is not None:
+            factors = self._growth.factors(corners, self._growth.along(p_at), where, error)
+            posterior = np.fmin(posterior, at_corners[where].max(axis=1) * factors)
         logs = np.log(p_at @ self._tilt)
         largest = (logs[where] + apart).max(axis=1)
         if self._monotone:
@@ -234,6 +290,10 @@ class _Search:
         log = np.maximum(log - top, LOWEST)
         total = np.log(np.exp(log).sum(axis=1, keepdims=True))
         return _Tables(log - total, (top + total)[:, 0])
+
+
+def _corners(boxes: NDArray[np.generic]) -> Array:
+    return np.asarray(np.stack([boxes[:, [0, 2]], boxes[:, [0, 3]], boxes[:, [1, 2]], boxes[:, [1, 3]]], axis=1))
 
 
 def _different(points: Array) -> tuple[Array, NDArray[np.int64]]:
