@@ -284,7 +284,7 @@ async def test_nobody_reads_beyond_what_they_paid_for_or_were_granted(world: Wor
     dataset = await world.dataset()
     release = await world.published(dataset, samples=DRAWN)
     stranger, wall = await world.person("analyst"), await world.person("dashboard")
-    await world.cap(dataset, stranger, epsilon=0.0)
+    await world.cap(dataset, stranger, epsilon=1e-9)
     with pytest.raises(AccessRequired):
         await answer_query(world.runtime, reader=stranger.reader, release_id=release, body=QUESTION)
     with pytest.raises(NotFound):
