@@ -17,16 +17,21 @@ from app.core.audits.events import claim_bound
 from app.core.audits.outputs import FITTED, Outputs
 from app.core.audits.scores import Learnt, fitted
 from app.core.audits.smallest_found import smallest_found
-from app.core.audits.testers import gamma_bound, hits_to_refute
+from app.core.audits.testers import algorithm_4, algorithm_4_reach, gamma_bound, hits_to_refute
 from app.core.audits.verdict import Findings, TestResult
 from app.core.audits.wealth import STAKE_MIN, Bet, best_part, lower_bound, play
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 RUNS_MIN = 50
 THRESHOLDS = 24
 BETS_EACH = 3
 RATIO_MAX = 3.0
+EPSILON_COUNTED_MAX = 50.0
+"""Beyond, no number of runs says anything by Algorithm 4."""
+COUNTED_SHARE = 0.1
+"""Of the level, where outputs are few enough to be counted: what Algorithm 4 may be wrong about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,17 @@ def audit_samples(claim: Claim, x: Outputs, y: Outputs, level: float, *, replaya
     scores = fitted(x.part(fit), y.part(fit))
     sides = [(x, y), (y, x)]
     events = [_chosen(claim, scores, a.part(choose), b.part(choose)) for a, b in sides]
-    found = [_wealth_test(claim, scores, events, x, y, (choose, decide), level / 2)]
+    counted = isinstance(claim, Approximate) and x.kinds is not None and y.kinds is not None
+    wealth = level / 2 - (level * COUNTED_SHARE if counted else 0.0)
+    found = [_wealth_test(claim, scores, events, x, y, (choose, decide), wealth)]
     for (a, b), chosen, way in zip(sides, events, ("from x to y", "from y to x"), strict=True):
         found.append(_event_test(claim, chosen[0], a.part(decide), b.part(decide), level / 4, way))
-    kappa = smallest_found(
-        claim, runs - second, level / 2 / (2 * BETS_EACH)
-    )  # as if only one of the bets were any good
+    if isinstance(claim, Approximate) and x.kinds is not None and y.kinds is not None:
+        of_x, of_y = x.kinds, y.kinds
+        outputs = 2 + int(max(of_x[fit].max(), of_y[fit].max()))  # those that the fit saw, and any other
+        counts = [np.bincount(kinds[first:runs], minlength=outputs).astype(np.int64) for kinds in (of_x, of_y)]
+        found.append(_counts_test(claim, (counts[0], counts[1]), level * COUNTED_SHARE))
+    kappa = smallest_found(claim, runs - second, wealth / (2 * BETS_EACH))  # as if only one of the bets were any good
     told = [replace(test, replayable=replayable) for test in found]
     return Findings(tests=tuple(told), detects=kappa, detects_for="randomised response")
 
@@ -85,7 +95,7 @@ def _strength(claim: Claim, p: float, q: float, runs: int) -> float:
     """With half a hit more or less, so that no rare event looks like a certainty."""
     p, q = (p * runs + 0.5) / (runs + 1), (q * runs + 0.5) / (runs + 1)
     if isinstance(claim, Approximate):
-        factor = math.exp(min(claim.cost, 500.0))
+        factor = math.exp(min(claim.cost, 300.0))  # its square is a number too
         return (p - factor * q - claim.delta) / math.sqrt(p * (1 - p) + factor**2 * q * (1 - q))
     return (p - q) / math.sqrt(p * (1 - p) + q * (1 - q))
 
@@ -159,6 +169,28 @@ def _event_test(claim: Claim, event: Event, x: Outputs, y: Outputs, level: float
         lower_bound=bound,
         claimed=claim.cost,
         verdict="refuted" if bound > claim.cost else "not_refuted",
+    )
+
+
+def _counts_test(claim: Approximate, sides: tuple[Counts, Counts], level: float) -> TestResult:
+    """Algorithm 4 on all runs that did not say which outputs are kinds of their own: whatever event is worst, both ways."""
+    outputs, runs = len(sides[0]), int(sides[0].sum())
+
+    def refutes(epsilon: float) -> bool:
+        if epsilon > EPSILON_COUNTED_MAX:
+            return False
+        return not algorithm_4(*sides, epsilon, claim.delta, algorithm_4_reach(outputs, epsilon, runs, level))
+
+    found, within = refutes(claim.cost), algorithm_4_reach(outputs, min(claim.cost, EPSILON_COUNTED_MAX), runs, level)
+    return TestResult(
+        name=f"Algorithm 4, corrected: {outputs} outputs, δ to within {within:.3g}",
+        level=level,
+        draws=runs,
+        log_e=None,
+        p_value=None,
+        lower_bound=lower_bound(refutes, max(claim.cost, 1e-3)) if found else 0.0,
+        claimed=claim.cost,
+        verdict="refuted" if found else "not_refuted",
     )
 
 

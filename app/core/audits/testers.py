@@ -20,8 +20,13 @@ def algorithm_4_runs(outputs: int, epsilon: float, alpha: float, failure: float 
     z = Σ(x_i − e^ε·y_i)⁺/r has bias at most ½√(n(1+e^{2ε})/r) (Scarf's bound of each part, Cauchy and Schwarz over them), and
     one run changes it by 1/r or e^ε/r (McDiarmid).
     """
+    return algorithm_4_reach(outputs, epsilon, 1, failure, directions) ** 2 / alpha**2
+
+
+def algorithm_4_reach(outputs: int, epsilon: float, runs: int, failure: float, directions: int = 2) -> float:
+    """α for so many runs: `algorithm_4_runs` solved for it."""
     reach = math.sqrt(outputs) / 2 + math.sqrt(math.log(directions / failure) / 2)
-    return (1 + math.exp(2 * epsilon)) * reach**2 / alpha**2
+    return math.sqrt((1 + math.exp(2 * epsilon)) / runs) * reach
 
 
 def algorithm_4_thesis_runs(outputs: int, epsilon: float, alpha: float) -> float:

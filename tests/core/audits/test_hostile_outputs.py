@@ -8,6 +8,7 @@ import pytest
 from app.core.audits.black_box import audit_samples
 from app.core.audits.claims import Approximate
 from app.core.audits.outputs import FITTED, read_sides
+from app.core.audits.verdict import TestResult
 from tests.deep import deep
 
 
@@ -52,3 +53,36 @@ def test_rare_late_outputs_raise_no_more_alarms_than_the_level(rounds: int) -> N
         x, y = (np.where(rng.random(600) < 0.01, rng.integers(60, 10**6, 600), rng.integers(0, 60, 600)) for _ in "xy")
         alarms += audit_samples(Approximate(0.0), *read_sides(x.tolist(), y.tolist()), 0.05).verdict == "refuted"
     assert alarms <= (3 if rounds < 100 else 35)
+
+
+def counts_test(x: list[int], y: list[int], claim: Approximate) -> TestResult:
+    (found,) = [t for t in audit_samples(claim, *read_sides(x, y), 0.05).tests if t.name.startswith("Algorithm 4")]
+    return found
+
+
+def test_algorithm_4_takes_part_where_outputs_can_be_counted_and_sees_what_no_single_output_shows() -> None:
+    """A δ of .27 one way only, which the thesis's own version takes."""
+    rng = np.random.default_rng(4)
+    y = (rng.random(20_000) < 0.3).astype(int)
+    found = counts_test([0] * 20_000, y.tolist(), Approximate(0.5, 0.01))
+    assert found.verdict == "refuted"
+    assert found.draws == 16_000
+    assert found.lower_bound > 0.5
+    assert counts_test(y.tolist(), y.tolist(), Approximate(0.5, 0.01)).verdict == "not_refuted"
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 49.0, 51.0, 800.0, 1e4])
+def test_algorithm_4_says_nothing_of_claims_that_no_count_can_reach(epsilon: float) -> None:
+    rng = np.random.default_rng(4)
+    x, y = (rng.integers(0, 3, 200).tolist() for _ in "xy")
+    assert counts_test(x, y, Approximate(epsilon)).verdict == "not_refuted"
+
+
+@pytest.mark.parametrize("rounds", [20, deep(1_000)])
+def test_algorithm_4_alone_alarms_no_more_often_than_its_share(rounds: int) -> None:
+    """Randomised response at its own ε: 3 alarms of 20 would be a fault (2·10⁻⁵), 16 of 1,000 too (10⁻⁴)."""
+    rng, chance, alarms = np.random.default_rng(44), 1 / (1 + np.exp(-1.0)), 0
+    for _ in range(rounds):
+        x, y = (rng.random(300) < share for share in (chance, 1 - chance))
+        alarms += counts_test(x.astype(int).tolist(), y.astype(int).tolist(), Approximate(1.0)).verdict == "refuted"
+    assert alarms <= (2 if rounds < 100 else 15)
