@@ -1,6 +1,8 @@
 """A database that fails, changes or refuses: each ends in one of our own sentences, and nothing of its own comes out."""
 
 import logging
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -155,6 +157,40 @@ def test_an_engine_that_ends_in_the_middle_is_away(place: Place) -> None:
     ended.start()
     assert refused(lambda: place.rows("slow").statistic(AGE, KEY), Unavailable) == AWAY
     ended.join()
+
+
+@pytest.mark.slow
+def test_a_frozen_engine_is_hung_up_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It neither answers nor sees its own time limit; and no line is closed, as one of a killed process would be."""
+    place.do(SLOW)
+    monkeypatch.setattr("app.sources.tables.postgresql_session.GRACE_S", 0.3)
+    frozen: list[int] = []
+    freezing = threading.Thread(target=freeze_what_reads, args=(place, frozen))
+    freezing.start()
+    began = time.monotonic()
+    try:
+        limits = Limits(seconds=3)
+        assert refused(lambda: place.rows("slow", limits=limits).statistic(AGE, KEY), Unavailable) == AWAY
+    finally:
+        freezing.join()
+        for process in frozen:
+            os.kill(process, signal.SIGCONT)
+    assert len(frozen) == 1
+    assert time.monotonic() - began >= limits.seconds  # it was not the engine that gave up
+
+
+def freeze_what_reads(place: Place, frozen: list[int]) -> None:
+    find = (
+        "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+        "AND datname = current_database() AND wait_event = 'PgSleep'"
+    )
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        for _ in range(600):
+            for (process,) in connection.execute(find).fetchall():
+                os.kill(process, signal.SIGSTOP)
+                frozen.append(process)
+                return
+            time.sleep(0.02)
 
 
 def end_what_reads(place: Place) -> None:
