@@ -53,11 +53,14 @@ def _filter(account: Account) -> str:
 def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> CostView:
     """What going from `held` to `samples` samples costs; `per_sample` is zero where samples are free.
 
-    From nothing it is what is known of them alone; a difference stands beside what is held, and only curves add.
+    From nothing it is what is known of them alone; a difference stands beside what is held, and only curves add. What an
+    account must hold is what its curve comes to, either way.
     """
     added = added_cost(cost, held, samples)
+    charged = added.epsilon(delta)
     return CostView(
-        epsilon=added.epsilon(delta) if held else added.alone(delta),
+        epsilon=charged if held else added.alone(delta),
+        charged_epsilon=charged,
         delta=delta,
         pure_epsilon=finite(added.pure),
         per_sample={
@@ -71,7 +74,8 @@ def cost_view(cost: ReleaseCost, samples: int, delta: float, held: int = 0) -> C
 def several_view(added: Cost, delta: float) -> CostView:
     """What parts of several models add together; samples of some may be free, of others not."""
     nothing = {"epsilon": 0.0, "pure_epsilon": 0.0, "renyi": [[order, 0.0] for order in ORDERS]}
-    return CostView(added.epsilon(delta), delta, finite(added.pure), nothing)
+    charged = added.epsilon(delta)
+    return CostView(charged, charged, delta, finite(added.pure), nothing)
 
 
 def once_view(cost: Cost, delta: float) -> dict[str, Any]:

@@ -111,6 +111,7 @@ class UploadView:
 @dataclass(frozen=True, slots=True)
 class CostView:
     epsilon: float
+    charged_epsilon: float
     delta: float
     pure_epsilon: float | None
     per_sample: dict[str, Any]

@@ -148,6 +148,7 @@ def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -
         "parameters": parameters_json(found.model.parameters),
         "cost": {
             "epsilon": view.epsilon,
+            "charged_epsilon": view.charged_epsilon,
             "delta": view.delta,
             "pure_epsilon": view.pure_epsilon,
             "best_order": cost.total.best_order(delta)[1],
@@ -167,6 +168,6 @@ def _plan_json(question: PlanQuestion, found: Figures, check: FitCheck | None) -
         "check": None if check is None else _check_json(question, found, check),
     }
     if question.target is not None:
-        fits = cost.total.epsilon(delta) <= question.target.epsilon  # an account counts curves
+        fits = view.charged_epsilon <= question.target.epsilon
         plan["target"] = {"epsilon": question.target.epsilon, "delta": delta, "fits": fits}
     return plan

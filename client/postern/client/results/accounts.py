@@ -36,3 +36,5 @@ class Cost(Shown):
     delta: float
     pure_epsilon: float | None
     per_sample: SampleCost
+    charged_epsilon: float | None = None
+    """What an account that holds nothing else must have."""

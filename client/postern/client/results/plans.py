@@ -17,6 +17,8 @@ class PlanCost(Shown):
     best_order: float | None
     method: str
     papers_pure_epsilon: float | None
+    charged_epsilon: float | None = None
+    """What an account that holds nothing else must have."""
 
 
 @dataclass(frozen=True, slots=True)
