@@ -120,11 +120,10 @@ class AccuracySearch(Protocol):
     def coverage(self, mechanism: ReleaseMechanism, level: float) -> Coverage: ...
 
 
-def cheapest_first(search: AccuracySearch, sd: float, price: Price, rank: Price | None = None) -> list[Offer]:
-    """None where no mechanism reaches it. Dozens are priced to find each at its cheapest; those few are in order of `rank`, or of
-    their price."""
+def cheapest_first(search: AccuracySearch, sd: float, price: Price) -> list[Offer]:
+    """None where no mechanism reaches it."""
     found = search.offers(sd, price) if sd > search.best_sd else []
-    return sorted(found, key=lambda offer: (rank or price)(offer.cost.total))
+    return sorted(found, key=lambda offer: price(offer.cost.total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +134,14 @@ class Reached:
     correction: float
 
 
-def reached(search: AccuracySearch, goal: Goal, price: Price, field: str, rank: Price | None = None) -> Reached:
+def reached(search: AccuracySearch, goal: Goal, price: Price, field: str) -> Reached:
     """What reaches the goal where intervals are simulated: formulas are off by tenths for few people. At least one offer.
 
     Looked for is the sd by formula at which simulated intervals are as wanted. Raises AccuracyUnreachable.
     """
     asked, enough, too_wide = goal.sd, None, None
     for _ in range(TURNS):
-        offers = cheapest_first(search, asked, price, rank)
+        offers = cheapest_first(search, asked, price)
         if not offers:
             break
         shown = search.coverage(offers[0].mechanism, goal.level).shown(goal.measure)

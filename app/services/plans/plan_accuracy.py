@@ -28,13 +28,10 @@ def accuracy_figures(question: PlanQuestion, goal: Goal) -> tuple[Figures, dict[
     def price(cost: Cost) -> float:
         return cost.epsilon(question.delta)
 
-    def shown_price(cost: Cost) -> float:
-        return cost.alone(question.delta)
-
     def stored(mechanism: ReleaseMechanism) -> ReleaseModel:
         return planner.settled_model(question.model, mechanism, question.people, question.unit_rows)
 
-    offers = reached(search, goal, price, f"target.{goal.measure}", rank=shown_price).offers
+    offers = reached(search, goal, price, f"target.{goal.measure}").offers
     best, *rest = offers
     figures = planner.figures(replace(question, mechanism=best.mechanism.as_json(), target=None, compared=False))
     shown = replace(
@@ -43,14 +40,14 @@ def accuracy_figures(question: PlanQuestion, goal: Goal) -> tuple[Figures, dict[
             {
                 "model": described(stored(each.mechanism).as_json())["model"],
                 "mechanism": each.mechanism.as_json(),
-                "epsilon": shown_price(each.cost.total),
+                "epsilon": price(each.cost.total),
                 "accuracy": search.accuracy(each),
             }
             for each in rest
         ],
-        advice=". ".join(each for each in (why(offers, shown_price, "ε ="), figures.advice) if each),
+        advice=". ".join(each for each in (why(offers, price, "ε ="), figures.advice) if each),
     )
-    epsilon = shown_price(best.cost.total)
+    epsilon = price(best.cost.total)
     target = {goal.measure: goal.value, "level": goal.level, "epsilon": epsilon, "delta": question.delta, "fits": True}
     precision = precision_json(search, goal.level, best.mechanism, best.sd)
     return shown, {"target": target, "precision": precision, "release": release_json(figures.model.as_json(), best)}
