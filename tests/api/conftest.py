@@ -100,6 +100,7 @@ def settings_on(backend: Backend, folder: Path, **changes: Any) -> Settings:
         "redis_url": backend.redis_url,
         "embedded_worker": True,
         "rights_poll_s": 0.1,
+        "database_silence_s": 60,  # the loop of a service that is shared stands still while other tests run
         "publication_tick_s": 0.01,
         "publication_pace": 1e-6,
     }

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from app.errors import OutcomeUnknown, Unavailable
 from app.storage.engine import Database
+from app.storage.postgres.silence import SLOW_SHARE, Silence
 from tests.faults.restartable import RestartablePostgres
 
 PATIENCE_S = 1.0
@@ -65,6 +66,18 @@ async def test_whatever_meets_a_frozen_server_ends_in_time_and_a_commit_says_tha
     async with database.read() as connection:
         assert (await connection.execute(text("SELECT count(*) FROM seen"))).scalar_one() in (0, 1)
     await database.dispose()
+
+
+async def test_a_process_that_was_held_up_does_not_take_that_for_silence():
+    answered_s, patience_s = 0.3, 0.6
+
+    async def answer() -> None:
+        await asyncio.sleep(answered_s)
+
+    asking = asyncio.create_task(Silence(patience_s, answer)._answers())
+    await asyncio.sleep(0.05)
+    time.sleep(1.25 * patience_s * (1 - SLOW_SHARE))  # noqa: ASYNC251 (nothing of this process runs meanwhile)
+    assert await asking
 
 
 async def test_waiting_for_a_lock_is_not_silence(own_postgres: RestartablePostgres):

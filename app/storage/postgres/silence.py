@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 SLOW_SHARE = 1 / 3
 """Of the patience, before the server is asked; the rest is for its answer."""
+LOOKS = 8
+"""At whether it has answered, before that is taken for silence."""
 ASKED_EVERY_S = 0.5
 STATEMENT_S_MAX = 60.0
 """Of one statement while the server answers others. Locks give up long before."""
@@ -89,21 +91,19 @@ class Silence:
             await asyncio.sleep(ASKED_EVERY_S)
 
     async def _answers(self) -> bool:
-        """A process that was itself held up cannot judge by its clock: it asks again."""
-        allowed_s = self._patience_s * (1 - SLOW_SHARE)
-        for _ in range(3):
-            begun = time.monotonic()
-            try:
-                async with asyncio.timeout(allowed_s):
-                    await self._ask()
-            except TimeoutError:
-                if time.monotonic() - begun > 1.5 * allowed_s:
-                    continue
-                return False
-            except (psycopg.Error, OSError):
-                return True
-            return True
-        return False
+        """A process that was itself held up cannot judge by its clock: however long that was, it counts as one look of many."""
+        asking = asyncio.ensure_future(self._ask())
+        try:
+            for _ in range(LOOKS):
+                done, _ = await asyncio.wait({asking}, timeout=self._patience_s * (1 - SLOW_SHARE) / LOOKS)
+                if done:
+                    with contextlib.suppress(psycopg.Error, OSError):
+                        asking.result()
+                    return True
+            return False
+        finally:
+            asking.add_done_callback(_forgotten)
+            asking.cancel()
 
     async def _connect_and_leave(self) -> None:
         args, kwargs = self._known
@@ -112,6 +112,12 @@ class Silence:
             await connection.execute("SELECT 1")
         finally:
             await connection.close()
+
+
+def _forgotten(task: "asyncio.Future[Any]") -> None:
+    """What became of it is nobody's business any more, the loop's log included."""
+    if not task.cancelled():
+        task.exception()
 
 
 class WatchedConnection(psycopg.AsyncConnection[Any]):
