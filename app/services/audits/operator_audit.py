@@ -14,6 +14,8 @@ from app.services.runtime.runtime import Runtime
 from app.storage import audits
 from app.storage.audits import Audit
 
+HELD_US = 86_400_000_000
+"""A day for what is carried out here. A worker finishes what was given up, as inconclusive if it was a command."""
 RunSide = Callable[[str, int], list[Any]]
 """(x or y, a seed) → outputs of the command on that neighbour."""
 
@@ -48,7 +50,7 @@ async def audit_by_operator(
 async def _committed(runtime: Runtime, subject: dict[str, Any], spec: Mapping[str, Any], level: float) -> Audit:
     claim = spec.get("claim")
     shown = {"subject": subject, "claim": None if claim is None else read_claim(claim).as_json(), "level": level}
-    return await commit_audit(runtime, OPERATOR, shown, {"subject": subject})
+    return await commit_audit(runtime, OPERATOR, shown, {"subject": subject}, held_us=HELD_US)
 
 
 def _seed(audit: Audit, side: str) -> int:

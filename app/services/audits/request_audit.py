@@ -47,8 +47,10 @@ async def commit_audit(
     shown: Mapping[str, Any],
     asked: Mapping[str, Any],
     once: Once[AuditView] | None = None,
+    held_us: int | None = None,
 ) -> Audit:
-    """The seed follows from a fresh nonce, the code and what is to be done, and is recorded with the next number."""
+    """The seed follows from a fresh nonce, the code and what is to be done, and is recorded with the next number. Who carries it
+    out themselves holds it for so long: a server beside them would find nothing it could run, and say so first."""
     code, design, nonce = code_digest(), design_of(shown), runtime.random_bytes(SEED_BYTES)
     async with runtime.database.write() as connection:
         await idempotency.claim(runtime, connection, once)
@@ -65,7 +67,8 @@ async def commit_audit(
             at_us=runtime.clock(),
         )
         made = Audit(commitment, sign_commitment(runtime.notary.keys.signing, commitment), created_by, shown, asked)
-        await audits.insert_audit(connection, made)
+        held_until_us = None if held_us is None else commitment.at_us + held_us
+        await audits.insert_audit(connection, made, lease_until_us=held_until_us)
         await idempotency.answer(runtime, connection, once, view_of(made))
     return made
 

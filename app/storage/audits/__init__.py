@@ -36,7 +36,8 @@ async def next_number(connection: AsyncConnection) -> int:
     return 1 if found is None else int(found) + 1
 
 
-async def insert_audit(connection: AsyncConnection, audit: Audit) -> None:
+async def insert_audit(connection: AsyncConnection, audit: Audit, *, lease_until_us: int | None = None) -> None:
+    """Nobody else takes it before `lease_until_us`."""
     commitment = audit.commitment
     await connection.execute(
         insert(audits).values(
@@ -50,6 +51,7 @@ async def insert_audit(connection: AsyncConnection, audit: Audit) -> None:
             commitment_key=audit.commitment_signature.key_id,
             commitment_signature=audit.commitment_signature.value,
             status="pending",
+            lease_until_us=lease_until_us,
         )
     )
 
